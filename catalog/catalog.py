@@ -199,8 +199,8 @@ class Catalog:
                 with self._lock:  # threads of one server wait here instead of racing each other
                     return self._record(change, condition, change_sources)
             except AnswerMissing:
-                with change_sources.asking():  # without the lock, so that no thread waits for a remote server
-                    self._checked(self._view(self._store.load(), change_sources), change)
+                with change_sources.allow_requests():  # without the lock, so that no thread waits for a remote server
+                    self._changes_to_apply(self._view(self._store.load(), change_sources), change)
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
     def _record(
@@ -215,7 +215,7 @@ class Catalog:
             try:
                 if condition is not None:
                     ensure_met(base.state, condition)
-                new = apply(base.state, *self._checked(base, change))
+                new = apply(base.state, *self._changes_to_apply(base, change))
             except SqlError:
                 state = self._store.load()
                 if state is base.state:
@@ -269,24 +269,24 @@ class Catalog:
         for part in _new_parts(change):
             ensure_new_part(part)
 
-    def _checked(self, view: CatalogView, change: Change) -> list[Change]:
+    def _changes_to_apply(self, view: CatalogView, change: Change) -> list[Change]:
         """Returns `change` with the changes that it requires before it; raises if the served folder prevents it."""
-        return [self._placed(view, each) for each in self._needed(view, change)]
+        return [self._with_location(view, each) for each in self._required_changes(view, change)]
 
-    def _placed(self, view: CatalogView, change: Change) -> Change:
+    def _with_location(self, view: CatalogView, change: Change) -> Change:
         """Adds the table's location to the entry for a table in a REST catalog; no other table may share that
         location.
         """
         if not isinstance(change, CreateTable) or not is_rest(change.entry.location):
             return change
-        view.discovered(change.entry.name)  # this lookup learns the location
+        view.find_discovered(change.entry.name)  # this lookup learns the location
         place = self.rest.places.of(change.entry.location)
         if place is None:
             return change
         view.folders.ensure_alone(change.entry, place.location, asks=False)
         return replace(change, entry=replace(change.entry, place=place.location))
 
-    def _needed(self, view: CatalogView, change: Change) -> list[Change]:
+    def _required_changes(self, view: CatalogView, change: Change) -> list[Change]:
         self._ensure_new(view, change)
         if isinstance(change, DropCatalog) and change.name in self.rest.configured:
             raise RestCatalogNotChanged(change.name.catalog, "The configuration of a catalog")
@@ -442,13 +442,13 @@ def _ensure_free(view: CatalogView, name: TableName, location: str | None = None
     """
     if name in view.state.relations:
         return
-    found = view.discovered(name, but=location)
+    found = view.find_discovered(name, but=location)
     if (found is not None and found.location != location) or view.foreign_view(name) is not None:
         raise TableAlreadyExists(str(name))
 
 
 def _ensure_recorded(view: CatalogView, name: TableName) -> None:
-    found = None if name in view.state.relations else view.discovered(name)
+    found = None if name in view.state.relations else view.find_discovered(name)
     if found is not None:
         raise DiscoveredObject(str(name), found.location)
 
@@ -479,7 +479,7 @@ def _adopt(view: CatalogView, on: Securable) -> list[Change]:
         case SchemaName() as schema:
             return _adopt_schema(view, schema)
         case TableName() as name if on.kind not in (Kind.FUNCTION, Kind.VOLUME) and name not in view.state.relations:
-            found = view.discovered(name)
+            found = view.find_discovered(name)
             if found is None and view.foreign_view(name) is not None:
                 raise RestCatalogNotChanged(name.catalog, f"What is kept of {name}, a view of the catalog itself,")
             return [] if found is None else [*_adopt_schema(view, name.schema_name), CreateTable(found)]

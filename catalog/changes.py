@@ -260,11 +260,11 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             renamed = replace(_relation(state, old), name=new)
             return _put_relation(_without_relation(state, old), renamed, False)
         case SetLocation(moved, location):
-            return _put_relation(state, _moved(_relation(state, moved), location), True)
+            return _put_relation(state, _with_location(_relation(state, moved), location), True)
         case SetFormat(known, format_):
-            return _put_relation(state, _reformatted(_relation(state, known.name), known, format_), True)
+            return _put_relation(state, _with_format(_relation(state, known.name), known, format_), True)
         case SetComment(commented, comment):
-            return _commented(state, commented, comment)
+            return _with_comment(state, commented, comment)
         case RecordClone(clone):
             return _record_clone(state, clone)
         case ForgetClone(gone):
@@ -373,19 +373,19 @@ def _record_clone(state: CatalogState, entry: CloneEntry) -> CatalogState:
     return replace(state, clones={**state.clones, entry.location: entry})
 
 
-def _moved(entry: Relation, location: str) -> TableEntry:
+def _with_location(entry: Relation, location: str) -> TableEntry:
     if isinstance(entry, ViewEntry):
         raise TableExpected(str(entry.name))
     return replace(entry, location=location)
 
 
-def _reformatted(entry: Relation, known: TableEntry, format: str) -> TableEntry:
+def _with_format(entry: Relation, known: TableEntry, format: str) -> TableEntry:
     if not isinstance(entry, TableEntry) or (entry.location, entry.format) != (known.location, known.format):
         raise TableNotFound(str(known.name))
     return replace(entry, format=format)
 
 
-def _commented(state: CatalogState, name: CatalogName | SchemaName, comment: str | None) -> CatalogState:
+def _with_comment(state: CatalogState, name: CatalogName | SchemaName, comment: str | None) -> CatalogState:
     if isinstance(name, CatalogName):
         catalog = state.catalogs.get(name)
         if catalog is None:

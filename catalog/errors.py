@@ -123,7 +123,7 @@ class SqlError(Exception):
 
     def _format(self, template: str) -> str:
         values = {name: getattr(self, name) for name in self.signature.parameters}
-        shown = {name: value if name in _PROSE else shortened(value) for name, value in values.items()}
+        shown = {name: value if name in _PROSE else shorten(value) for name, value in values.items()}
         return _LONG_WORD.sub(r"\1…", template.format(**shown))
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ class SqlError(Exception):
         return f"[{self.condition}] {self.message} SQLSTATE: {self.sqlstate}{excerpt}{hint}"
 
 
-def shortened(value: Any) -> Any:
+def shorten(value: Any) -> Any:
     """Returns a text cut to :data:`ECHO_MAX` characters with `…` for the rest; returns other values unchanged."""
     is_long = isinstance(value, str) and len(value) > ECHO_MAX
     return f"{value[: ECHO_MAX - 1]}…" if is_long else value

@@ -119,7 +119,7 @@ class SchemaName:
             case (catalog, schema):
                 return cls(catalog, schema)
             case _:  # a client's text may have any number of parts
-                raise TooManyNameParts(_dotted(parts), 2)
+                raise TooManyNameParts(_dotted_name(parts), 2)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class SchemaName:
         return CatalogName(self.catalog)
 
     def __str__(self) -> str:
-        return _dotted(self.parts)
+        return _dotted_name(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class TableName:
             case (catalog, schema, table):
                 return cls(catalog, schema, table)
             case _:  # a client's text may have any number of parts
-                raise TooManyNameParts(_dotted(parts), 3)
+                raise TooManyNameParts(_dotted_name(parts), 3)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ class TableName:
         return SchemaName(self.catalog, self.schema)
 
     def __str__(self) -> str:
-        return _dotted(self.parts)
+        return _dotted_name(self.parts)
 
 
 def path_of(parts: tuple[str, ...]) -> str | None:
@@ -232,5 +232,5 @@ def _key(parts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(fold(part) for part in parts)
 
 
-def _dotted(parts: tuple[str, ...]) -> str:
+def _dotted_name(parts: tuple[str, ...]) -> str:
     return ".".join(quote(part) for part in parts)

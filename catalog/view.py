@@ -10,7 +10,7 @@ is bound.
 A view may be restricted to one principal (:meth:`CatalogView.visible_to`): objects that are not visible to the
 principal are absent from lookups, lists and hints alike. Checks on new table locations use all objects.
 
-`own_grants` and `effective_grants` return the grants that a principal may see: all grants on objects that it manages,
+`grants_on` and `effective_grants` return the grants that a principal may see: all grants on objects that it manages,
 elsewhere the grants to itself and its groups.
 """
 
@@ -68,9 +68,9 @@ from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.system.audit_table import SYSTEM_CATALOG, is_audit_schema
 from catalog.system.system_views import (
     SCHEMAS_OF_SYSTEM,
+    find_by_short_name,
     is_system_catalog,
     is_system_schema,
-    short_named,
     system_schema,
     system_view,
     system_views,
@@ -263,7 +263,7 @@ class CatalogView:
             return None
         if isinstance(recorded, TableEntry):
             self._ensure_there(recorded.location)
-        return recorded or self.discovered(name) or self.foreign_view(name) or self._short_named(name)
+        return recorded or self.find_discovered(name) or self.foreign_view(name) or self._find_by_short_name(name)
 
     def foreign_view(self, name: TableName) -> ViewEntry | None:
         """Returns the view that a REST catalog stores under a name."""
@@ -271,8 +271,8 @@ class CatalogView:
         found = source.find_view(name.schema, name.table) if isinstance(source, RestNames) else None
         return found if found is not None and self._shows(found) else None
 
-    def _short_named(self, name: TableName) -> Relation | None:
-        view = short_named(name)
+    def _find_by_short_name(self, name: TableName) -> Relation | None:
+        view = find_by_short_name(name)
         return view if view is not None and self._find_schema(view.name.schema_name) else None
 
     def resolve(self, name: TableName) -> Relation:
@@ -439,7 +439,7 @@ class CatalogView:
         catalog = () if name.catalog_name == DEFAULT_CATALOG_NAME else (name.catalog,)
         return "/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema))
 
-    def discovered(self, name: TableName, but: str | None = None) -> TableEntry | None:
+    def find_discovered(self, name: TableName, but: str | None = None) -> TableEntry | None:
         """Returns the discovered table called `name`, unless a managed table owns its folder; raises TableAmbiguous.
 
         Returns None if the name's folder is `but`, which is not read.
@@ -453,7 +453,7 @@ class CatalogView:
             entry = source.find(name.schema, name.table, but)
         else:
             entry = source.find(name.schema, name.table)
-        return None if entry is None or entry.location in self._owned else entry
+        return None if entry is None or entry.location in self._single_name_locations else entry
 
     def lies_in_lake(self, location: str) -> bool:
         """Returns True if the served folder has a table at a location, with a name that needs no entry."""
@@ -467,8 +467,8 @@ class CatalogView:
         if source is None:
             return []
         if isinstance(source, ServedFolder):
-            return source.tables(schema.schema, self._owned)
-        return [entry for entry in source.tables(schema.schema) if entry.location not in self._owned]
+            return source.tables(schema.schema, self._single_name_locations)
+        return [entry for entry in source.tables(schema.schema) if entry.location not in self._single_name_locations]
 
     def discovered_schema(self, schema: SchemaName) -> SchemaName | None:
         """Returns the schema name as its catalog's source spells it, or None if the source lacks the schema."""
@@ -482,7 +482,7 @@ class CatalogView:
         return sorted(found, key=lambda entry: entry.name.key)
 
     @cached_property
-    def _owned(self) -> frozenset[str]:
+    def _single_name_locations(self) -> frozenset[str]:
         """Returns the locations whose tables have exactly one name. A table with grants or policies has no second name,
         because they would hold for one name only.
         """
@@ -524,7 +524,7 @@ class CatalogView:
                 return TableNotFound(str(name), hint or f" SHOW SCHEMAS IN {SYSTEM_CATALOG} lists its schemas.")
         if not self.has_catalog(name.schema_name.catalog_name):
             nested = TableName(DEFAULT_CATALOG, f"{name.catalog}.{name.schema}", name.table)
-            if self.discovered(nested) is not None:
+            if self.find_discovered(nested) is not None:
                 return CatalogNotFound(str(CatalogName(name.catalog)), f" Did you mean {nested}?")
             return CatalogNotFound(
                 str(CatalogName(name.catalog)), _did_you_mean((name.catalog,), self._catalog_names())
@@ -545,7 +545,7 @@ class CatalogView:
         for schema in self.schemas(name.schema_name.catalog_name):
             other = TableName(name.catalog, schema.name.schema, name.table)
             try:
-                found = self.state.relations.get(other) or self.discovered(other)
+                found = self.state.relations.get(other) or self.find_discovered(other)
                 found = found if found is None or self._shows(found) else None
             except TableAmbiguous:
                 continue
@@ -563,7 +563,7 @@ def _did_you_mean(parts: tuple[str, ...], there_are: Iterable[CatalogName | Sche
     return f" Did you mean {by_last[close[0]]}?" if close else ""
 
 
-def own_grants(view: CatalogView, entry: SecurableEntry) -> list[Grant]:
+def grants_on(view: CatalogView, entry: SecurableEntry) -> list[Grant]:
     """Returns the visible grants on the object itself."""
     rights = view.rights
     if rights is None or rights.manages(entry):
@@ -575,6 +575,6 @@ def effective_grants(view: CatalogView, entry: SecurableEntry) -> Iterator[tuple
     """Yields the visible grants that hold for the object, each with the object or container that it is granted on."""
     covered = PRIVILEGES[kind_of(entry)] | {Privilege.BROWSE}
     for level in Rights(view.state, NOBODY).levels(entry):
-        for grant in own_grants(view, level):
+        for grant in grants_on(view, level):
             if level is entry or grant.privilege in covered:
                 yield level, grant

@@ -22,7 +22,7 @@ from catalog.conditions import (
     TableAlreadyExists,
 )
 from catalog.errors import SqlError
-from catalog.store.remote import one_look
+from catalog.store.remote import look_once
 from engine.binding.bound import Outcome
 from engine.errors.disk_errors import storage_error
 from engine.formats.registry import PLANNERS
@@ -46,7 +46,7 @@ from engine.runtime.statement import Statement
 from engine.spark.execution_context import ExecutionContext, Subject
 from engine.statements.explain.statement import ExplainWrite
 from engine.statements.format_planning import follow_up_of
-from engine.statements.insert.execution import ensure_no_positions, one_by_one
+from engine.statements.insert.execution import ensure_no_positions, run_in_order
 from engine.statements.insert.grammar import with_condition_values
 from engine.statements.insert.statement import Insert, MultiInsert
 from engine.statements.maintenance.statement import Optimize, Vacuum
@@ -57,7 +57,7 @@ from engine.statements.scripting.statement import RunnableStatement
 from engine.statements.spec import Retry
 from engine.statements.views.statement import CreateView
 from engine.tables.compaction import Compaction
-from engine.tables.formats import watched
+from engine.tables.formats import watch_loads
 
 logger = logging.getLogger(__name__)
 
@@ -88,13 +88,13 @@ def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optim
     request = replace(sent.request, variables=sent.state.visible, caches_results=_caches(sent.state, statement))
     context = replace(sent, request=request, parameters=own, subject=Subject())
     try:
-        with one_look():
+        with look_once():
             if isinstance(statement, Vacuum):  # it reads no rows, and waits for statements that do
-                return _redacted(statement, _attempt(statement, plan_on_newest(statement, context), context), request)
+                return _redact(statement, _attempt(statement, plan_on_newest(statement, context), context), request)
             with context.sources.pins.statement(request.now_ms) as uses:
-                sources = replace(context.sources, formats=watched(context.sources.formats, uses))
+                sources = replace(context.sources, formats=watch_loads(context.sources.formats, uses))
                 outcome = _run_pinned(statement, replace(context, sources=sources), sent.parameters, tasks)
-                return _redacted(statement, outcome, request)
+                return _redact(statement, outcome, request)
     except OSError as error:  # from files that Python writes, for example deletion vectors and copies
         if named := storage_error(error):
             raise named from error
@@ -102,7 +102,7 @@ def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optim
     except SqlError as error:
         format_ = context.sources.formats.by_name.get(context.subject.format or "")
         if format_ is not None:
-            error.condition, error.sqlstate = format_.own_condition(error.condition, error.sqlstate)
+            error.condition, error.sqlstate = format_.condition_for_format(error.condition, error.sqlstate)
         raise
 
 
@@ -119,11 +119,11 @@ def _with_own_parameters(
     return statement, named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
 
 
-def _redacted(statement: RunnableStatement, outcome: Outcome, request: StatementRequest) -> Outcome:
+def _redact(statement: RunnableStatement, outcome: Outcome, request: StatementRequest) -> Outcome:
     """Hides result rows that would reveal data protected by a row filter or column mask."""
     if isinstance(statement, MultiInsert) or not (request.profile.hides_metrics and spec_of(statement).reports_work):
         return outcome
-    return replace(outcome, result=outcome.result.limited(0))
+    return replace(outcome, result=outcome.result.limit(0))
 
 
 def _caches(state: SessionState, statement: RunnableStatement) -> bool:
@@ -137,18 +137,19 @@ def _run_pinned(
 ) -> Outcome:
     """Runs the statement; until it has its rows or its commit, its tables' files are not removed."""
     if not isinstance(statement, MultiInsert):
-        return _completed(statement, plan_on_newest(statement, context), context, tasks)
+        return _run_with_follow_up(statement, plan_on_newest(statement, context), context, tasks)
     ensure_no_positions(parameters)
     inserts = [with_condition_values(each, context.parameters)[0] for each in statement.inserts]
-    pinned = replace(context, sources=replace(context.sources, formats=context.sources.formats.pinned()))
+    pinned = replace(context, sources=replace(context.sources, formats=context.sources.formats.pin_versions()))
     plans = [plan_on_newest(each, pinned) for each in inserts]
     finish = [
-        partial(_completed, each, plan, context, tasks, is_part=True) for each, plan in zip(inserts, plans, strict=True)
+        partial(_run_with_follow_up, each, plan, context, tasks, is_part=True)
+        for each, plan in zip(inserts, plans, strict=True)
     ]
-    return one_by_one(statement.inserts, finish)
+    return run_in_order(statement.inserts, finish)
 
 
-def _completed(
+def _run_with_follow_up(
     statement: Statement, plan: Plan, context: ExecutionContext, tasks: list[Optimize], *, is_part: bool = False
 ) -> Outcome:
     """Returns the outcome for `plan`, and adds the compaction that its table requests to `tasks`."""

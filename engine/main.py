@@ -24,7 +24,7 @@ from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.other_tables import OtherTablesFinder
 from catalog.discovery.roots import configured_location, is_local
 from catalog.entries import TableEntry
-from catalog.errors import SqlError, shortened
+from catalog.errors import SqlError, shorten
 from catalog.grants.tokens import TokenStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName, matches_all
 from catalog.rest.connections import RestPolicy
@@ -52,7 +52,7 @@ from engine.iceberg.commit.metadata_files import metadata_times
 from engine.pipeline import parse_statement
 from engine.runtime.activity import ActivitySource
 from engine.runtime.identity import Identity
-from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
+from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
 from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Stage
 from engine.runtime.request import StatementRequest
@@ -189,7 +189,7 @@ def open_sources(options: EngineOptions) -> Sources:
     served = ServedFolder(open_tree(options.lake_folder), options.allowed_roots) if options.lake_folder else None
     roots = (*([options.lake_folder] if options.lake_folder else []), *options.allowed_roots)
     if served is not None:
-        served.own_table()  # a log at the lake's own root is reported at the start
+        served.root_table()  # a log at the lake's own root is reported at the start
     declare_settings(DEFAULT_SETTINGS)
     own_folders = filter(None, (options.lake_folder, options.catalog_folder))
     places = RestPlaces(map(configured_location, own_folders))
@@ -256,7 +256,7 @@ def snapshot_metrics(cache: SnapshotCache) -> Iterator[MetricFamily]:
     yield gauge("gateway_snapshot_cache_max_bytes", "Bytes that the snapshots may take.", cache.bytes_max)
     loads = (({"result": "hit"}, cache.hits), ({"result": "miss"}, cache.misses))
     name, text = "gateway_snapshot_loads_total", "Newest snapshots asked for: kept and advanced, or read from the log."
-    yield labelled(MetricKind.COUNTER, name, text, loads)
+    yield family_with_labels(MetricKind.COUNTER, name, text, loads)
     yield counter("gateway_snapshot_evictions_total", "Snapshots dropped to make room.", cache.evictions)
 
 
@@ -378,7 +378,7 @@ class LakeSession:
             parsed = parse_statement(text)
             # PyHive's first statement, without a log
             if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):
-                names, self._without_effect = ", ".join(map(shortened, self._without_effect)), ()
+                names, self._without_effect = ", ".join(map(shorten, self._without_effect)), ()
                 request.profile.log(f"WARNING: settings without effect: {names}")
             return self._execute(parsed, parameters, request)
 

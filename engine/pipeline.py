@@ -113,7 +113,7 @@ def plan_statement(analyzed: AnalyzedStatement, resolved: TableSnapshot | None =
     return spec_of(bound.statement).plan(replace(analyzed, bound=bound), bound.statement, PLANNERS)
 
 
-def _bound(statement: Statement, context: ExecutionContext) -> BoundStatement:
+def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:
     """Binds the statement to a catalog generation that is not older than its tables' snapshots.
 
     This server's known generation is compared with the store's after the tables were read: if the store has a newer
@@ -171,7 +171,7 @@ def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
     cancel.reopen()  # after another statement's or step's commit, or a failed attempt
     look_again()
     enter(Stage.BIND)
-    bound = _bound(statement, context)
+    bound = _bind(statement, context)
     cancel.ensure_live()
     enter(Stage.AUTHORIZE)
     authorized = authorize_statement(bound)
@@ -207,10 +207,10 @@ def execute_and_commit(plan: Plan, context: ExecutionContext, policy: RetryPolic
             if committed is not None:
                 context.request.on_commit(Commit(staged.label, committed.version))
         return follow_up(staged, committed, sources.after_commit)
-    except _tolerated(plan):
+    except _tolerated_errors(plan):
         return Outcome(result=empty_result())
 
 
-def _tolerated(plan: Plan) -> tuple[type[SqlError], ...]:
+def _tolerated_errors(plan: Plan) -> tuple[type[SqlError], ...]:
     """Returns the tolerated errors for IF NOT EXISTS, if a concurrent statement created the table."""
     return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan | FormatPlan) else ()

@@ -190,7 +190,7 @@ class Server:
             parts.callback(tracer.close)
         tokens = open_tokens(self._config)
         issuer = open_issuer(self._config)
-        known = make_authenticator(self._config, tokens, issuer, auditor.reloaded)
+        known = make_authenticator(self._config, tokens, issuer, auditor.record_reload)
         authenticator: Authenticator = RecordedLogIns(known, auditor)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
@@ -278,4 +278,4 @@ class Server:
             client_authorities=config.tls_client_authorities if takes_certificates else "",
             client_revocations=config.tls_client_revocations,
         )
-        return TlsServer(files, auditor.reloaded)
+        return TlsServer(files, auditor.record_reload)

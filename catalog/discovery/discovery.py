@@ -81,7 +81,7 @@ class ServedFolder:
         """Returns True if a folder, at a canonical location below the served one, contains a table."""
         return self._tree.table_format(location) is not None
 
-    def own_table(self) -> TableEntry | None:
+    def root_table(self) -> TableEntry | None:
         """Returns the table that the served folder itself is; the server's log reports it once."""
         format_ = self._tree.table_format(self.root)
         if format_ is None:
@@ -118,7 +118,7 @@ class ServedFolder:
         if len(found) > 1:
             candidates = ", ".join(sorted(f"{schema_}.{table_}" for schema_, table_ in found))
             raise TableAmbiguous(str(TableName(DEFAULT_CATALOG, schema, table)), candidates)
-        own = self.own_table()
+        own = self.root_table()
         if own is not None and own.name == TableName(DEFAULT_CATALOG, schema, table):
             found.setdefault((own.name.schema, own.name.table), own)
         return next(iter(found.values()), None)
@@ -135,7 +135,7 @@ class ServedFolder:
     def find_schema(self, schema: str) -> str | None:
         """Returns the schema as its folder is spelled, or None if no such folder contains a table."""
         self.ensure_there()
-        if fold(schema) == DEFAULT_SCHEMA and self.own_table() is not None:
+        if fold(schema) == DEFAULT_SCHEMA and self.root_table() is not None:
             return DEFAULT_SCHEMA
         return next((folder.schema for folder in self._folders(schema) if self._has_table(folder)), None)
 
@@ -145,7 +145,7 @@ class ServedFolder:
         Folders at the locations `known` are assumed to be tables and are not read.
         """
         self.ensure_there()
-        found = {DEFAULT_SCHEMA: DEFAULT_SCHEMA} if self.own_table() is not None else {}
+        found = {DEFAULT_SCHEMA: DEFAULT_SCHEMA} if self.root_table() is not None else {}
         above = _above(known)
         for folder in self._walk(known, above):
             if fold(folder.schema) not in found and self._has_table(folder, known, above):
@@ -163,7 +163,7 @@ class ServedFolder:
         for folder in self._folders(schema):
             for child, listed in self._tables_in(folder, but, above):
                 found.setdefault((folder.schema, child.name), listed)
-        own = self.own_table() if fold(schema) == DEFAULT_SCHEMA else None
+        own = self.root_table() if fold(schema) == DEFAULT_SCHEMA else None
         if own is not None:
             found.setdefault((own.name.schema, own.name.table), own)
         return sorted(found.values(), key=lambda entry: (entry.name.key, entry.name.parts))
@@ -181,7 +181,7 @@ class ServedFolder:
         for child in children:
             if child.location in above and self._tree.table_format(child.location) is None:
                 continue
-            listed = self._listed(folder, child)
+            listed = self._entry_for_list(folder, child)
             if listed is not None:
                 yield child, listed
 
@@ -195,7 +195,7 @@ class ServedFolder:
             return None
         return _entry(folder, child, format_)
 
-    def _listed(self, folder: _Folder, child: Child) -> TableEntry | None:
+    def _entry_for_list(self, folder: _Folder, child: Child) -> TableEntry | None:
         """Returns the same as `_existing`, for lists, with possibly cached listings."""
         format_ = self._tree.listed_format(child.location)
         if format_ is None or not self._tree.is_listed(child.location):

@@ -59,7 +59,7 @@ def overlap(one: str, other: str) -> bool:
     """Returns True if two canonical locations are equal or nested, or may be: an Azure container that is named without
     its account may belong to any account.
     """
-    here, there = _compared(one, other)
+    here, there = _comparable_locations(one, other)
     return here == there or _is_inside(here, there) or _is_inside(there, here)
 
 
@@ -67,7 +67,7 @@ def may_be_below(location: str, folder: str) -> bool:
     """Returns True if `location` is below `folder`, or may be, because an Azure container lacks its account (see
     `overlap`).
     """
-    return _is_inside(*_compared(location, folder))
+    return _is_inside(*_comparable_locations(location, folder))
 
 
 def is_same(one: str, other: str) -> bool:
@@ -108,7 +108,7 @@ def _in_account(place: str) -> str:
     return f"{container}{at}{'.'.join((account, *services))}{slash}{folder}"
 
 
-def _compared(one: str, other: str) -> tuple[str, str]:
+def _comparable_locations(one: str, other: str) -> tuple[str, str]:
     """Returns two canonical locations with their schemes' usual names; without accounts if one of them has none."""
     places = in_store(one), in_store(other)
     named = ["@" in place.partition("://")[2].partition("/")[0] for place in places]

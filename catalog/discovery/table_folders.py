@@ -37,7 +37,7 @@ class TableFolders:
 
     def ensure_free(self, location: str) -> None:
         """Raises LocationOverlap if no table may be created at a location; raises PathInVolume, LakeNotAvailable."""
-        recorded = (entry.location for entry in self._recorded())
+        recorded = (entry.location for entry in self._table_entries())
         elsewhere = (self._place_of(entry.location) for entry in self.rest_tables_at(location))
         self._places.ensure_free(location, iter((*recorded, *elsewhere)))
         for volume in self._state.volumes.values():
@@ -55,7 +55,7 @@ class TableFolders:
         self.ensure_free(location)
         format = self._places.format_at(location)
         own = format is not None and not (may_have_metadata and format == ICEBERG)
-        others = (entry.location for entry in (*self._recorded(), *self.rest_tables_at(location)))
+        others = (entry.location for entry in (*self._table_entries(), *self.rest_tables_at(location)))
         if own or any(other != address and overlap(self._place_of(other), location) for other in others):
             raise LocationOverlap(location, "another table lies there")
 
@@ -68,7 +68,7 @@ class TableFolders:
         """
         others: list[str] = []
         if is_rest(table.location):
-            others += (entry.location for entry in self._recorded() if entry.location != table.location)
+            others += (entry.location for entry in self._table_entries() if entry.location != table.location)
             if self._places.roots.contains(location):
                 others += (folder for folder in self._places.tables_around(location) if folder != location)
         if not self._places.rest.is_reserved(location):
@@ -130,13 +130,13 @@ class TableFolders:
                 found.append(recorded if isinstance(recorded, TableEntry) else entry)
         return found
 
-    def _recorded(self) -> Iterator[TableEntry]:
+    def _table_entries(self) -> Iterator[TableEntry]:
         return (entry for entry in self._state.relations.values() if isinstance(entry, TableEntry))
 
     def _requested_places(self) -> Iterator[tuple[str, RestPlace]]:
         for source in self._sources.values():
             if isinstance(source, RestNames):
-                yield from source.all_places()
+                yield from source.load_places()
 
     def _places_at(self, location: str) -> Iterator[tuple[str, RestPlace]]:
         """Yields the addresses and locations for the tables that `rest_tables_at` returns."""
@@ -145,7 +145,7 @@ class TableFolders:
 
     def _rest_places(self) -> Mapping[str, str]:
         """Returns the known locations of REST catalogs' tables by address: recorded ones and loaded ones."""
-        recorded = {entry.location: entry.place for entry in self._recorded() if entry.place is not None}
+        recorded = {entry.location: entry.place for entry in self._table_entries() if entry.place is not None}
         loaded = {
             address: place.location
             for address, place in self._places.rest.all().items()

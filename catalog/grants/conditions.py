@@ -25,7 +25,7 @@ from catalog.entries import (
 )
 from catalog.errors import SqlError
 from catalog.grants.privileges import Principal, PrincipalKind, Privilege
-from catalog.grants.rights import Login, Rights, caller_of, label_of, owning
+from catalog.grants.rights import Login, Rights, caller_of, caller_of_owner, label_of
 from catalog.names import TableName
 from catalog.state import CatalogState
 
@@ -118,7 +118,7 @@ class _Check:
                 return None if there is None else self._failure(RequiredPrivilege(Privilege.MANAGE, there))
             case RequiredPrivilege(privilege, on, definer):
                 rights = self._rights if definer is None else self._definer(definer.owner)
-                missing = rights.missing(privilege, current(self._state, on))
+                missing = rights.find_missing(privilege, current(self._state, on))
                 if missing is None:
                     return None
                 if definer is not None and definer.label is not None:
@@ -127,7 +127,7 @@ class _Check:
 
     def _definer(self, owner: Principal | None) -> Rights:
         if owner not in self._definers:
-            self._definers[owner] = Rights(self._state, owning(self._state, owner))
+            self._definers[owner] = Rights(self._state, caller_of_owner(self._state, owner))
         return self._definers[owner]
 
 

@@ -140,16 +140,16 @@ def apply_right(state: CatalogState, change: RightChange) -> CatalogState:
     match change:
         case GrantPrivileges(on, principal, privileges, grantor):
             _ensure_one_kind(state, principal)
-            entry = recorded(state, on)
+            entry = entry_of(state, on)
             new = [Grant(principal, each, grantor) for each in privileges]
             remaining = [each for each in entry.grants if each not in new]
             return with_entry(state, replace(entry, grants=(*remaining, *new)))
         case RevokePrivileges(on, principal, privileges):
-            entry = recorded(state, on)
+            entry = entry_of(state, on)
             return with_entry(state, replace(entry, grants=_without(entry.grants, principal, privileges)))
         case SetOwner(on, owner):
             _ensure_one_kind(state, owner)
-            owned = recorded(state, on)
+            owned = entry_of(state, on)
             assert not isinstance(owned, ServerEntry)
             return with_entry(state, replace(owned, owner=owner.name, owner_kind=owner.kind))
         case CreateGroup(entry_):
@@ -164,37 +164,37 @@ def apply_right(state: CatalogState, change: RightChange) -> CatalogState:
         case CreateLocation(location):
             return _create_location(state, location)
         case DropLocation(name):
-            gone = recorded(state, Securable(Kind.LOCATION, name))
+            gone = entry_of(state, Securable(Kind.LOCATION, name))
             assert isinstance(gone, LocationEntry)
             return replace(state, locations={key: each for key, each in state.locations.items() if key != gone.key})
         case CreateFunction(function, may_replace):
             return _create_function(state, function, may_replace)
         case DropFunction(function_name):
-            recorded(state, Securable(Kind.FUNCTION, function_name))
+            entry_of(state, Securable(Kind.FUNCTION, function_name))
             left_ = {key: each for key, each in state.functions.items() if key != function_name}
             return replace(state, functions=left_)
 
 
-def recorded(state: CatalogState, on: Securable) -> SecurableEntry:
+def entry_of(state: CatalogState, on: Securable) -> SecurableEntry:
     """Returns the object's entry; raises an error if it has none."""
     match on.name:
         case None:
             return state.server
         case CatalogName() as name:
-            return _found(state.catalogs.get(name), CatalogNotFound(str(name)))
+            return _entry_or_raise(state.catalogs.get(name), CatalogNotFound(str(name)))
         case SchemaName() as name:
-            return _found(state.schemas.get(name), SchemaNotFound(str(name)))
+            return _entry_or_raise(state.schemas.get(name), SchemaNotFound(str(name)))
         case TableName() as name if on.kind is Kind.FUNCTION:
-            return _found(state.functions.get(name), FunctionNotFound(str(name)))
+            return _entry_or_raise(state.functions.get(name), FunctionNotFound(str(name)))
         case TableName() as name if on.kind is Kind.VOLUME:
-            return _found(state.volumes.get(name), VolumeNotFound(str(name)))
+            return _entry_or_raise(state.volumes.get(name), VolumeNotFound(str(name)))
         case TableName() as name:
-            return _found(state.relations.get(name), TableNotFound(str(name)))
+            return _entry_or_raise(state.relations.get(name), TableNotFound(str(name)))
         case str() as name:
-            return _found(state.locations.get(fold(name)), LocationNotFound(name))
+            return _entry_or_raise(state.locations.get(fold(name)), LocationNotFound(name))
 
 
-def _found(entry: SecurableEntry | None, error: SqlError) -> SecurableEntry:
+def _entry_or_raise(entry: SecurableEntry | None, error: SqlError) -> SecurableEntry:
     if entry is None:
         raise error
     return entry
@@ -212,7 +212,7 @@ def known_users(state: CatalogState) -> frozenset[str]:
     """Returns the users that the catalog names as grantees, owners or group members."""
     found = {member for entry in state.groups.values() for member in entry.members}
     found |= {grant.principal for entry in _securables(state) for grant in entry.grants}
-    owners = {entry.owner for entry in _owned(state) if entry.owner_kind is PrincipalKind.USER and entry.owner}
+    owners = {entry.owner for entry in _owned_entries(state) if entry.owner_kind is PrincipalKind.USER and entry.owner}
     return frozenset(each.name for each in found if each.kind is PrincipalKind.USER) | owners
 
 
@@ -221,13 +221,15 @@ def _known_groups(state: CatalogState) -> frozenset[str]:
     found = {member for entry in state.groups.values() for member in entry.members}
     found |= {grant.principal for entry in _securables(state) for grant in entry.grants}
     found |= _of_policies(state)
-    owners = {fold(entry.owner) for entry in _owned(state) if entry.owner and entry.owner_kind is PrincipalKind.GROUP}
+    owners = {
+        fold(entry.owner) for entry in _owned_entries(state) if entry.owner and entry.owner_kind is PrincipalKind.GROUP
+    }
     return frozenset({each.key for each in found if each.kind is PrincipalKind.GROUP} | set(state.groups) | owners)
 
 
 def _of_policies(state: CatalogState) -> set[Principal]:
     """Returns the principals that policies apply to or exempt."""
-    levels = (entry for entry in _owned(state) if isinstance(entry, CatalogEntry | SchemaEntry | TableEntry))
+    levels = (entry for entry in _owned_entries(state) if isinstance(entry, CatalogEntry | SchemaEntry | TableEntry))
     return {each for entry in levels for policy in entry.named_policies for each in (*policy.to, *policy.but)}
 
 
@@ -246,10 +248,10 @@ def _ensure_one_kind(state: CatalogState, principal: Principal) -> None:
 
 def _securables(state: CatalogState) -> Iterable[SecurableEntry]:
     yield state.server
-    yield from _owned(state)
+    yield from _owned_entries(state)
 
 
-def _owned(state: CatalogState) -> Iterable[OwnedEntry]:
+def _owned_entries(state: CatalogState) -> Iterable[OwnedEntry]:
     yield from state.catalogs.values()
     yield from state.schemas.values()
     yield from state.relations.values()

@@ -37,7 +37,7 @@ class RightDifference:
 
 def differences(before: CatalogState, after: CatalogState) -> Iterator[RightDifference]:
     """Yields the differences between two consecutive generations."""
-    old, new = _named(before), _named(after)
+    old, new = _entries_by_name(before), _entries_by_name(after)
     for kind, name in dict.fromkeys((*old, *new)):
         was, is_ = old.get((kind, name)), new.get((kind, name))
         if was is is_:
@@ -48,7 +48,7 @@ def differences(before: CatalogState, after: CatalogState) -> Iterator[RightDiff
             yield RightDifference(kind=kind, name=name, removed=removed, added=added)
 
 
-def _named(state: CatalogState) -> Mapping[tuple[str, str], Entry]:
+def _entries_by_name(state: CatalogState) -> Mapping[tuple[str, str], Entry]:
     return {_name(entry): entry for entry in state.entries() if not isinstance(entry, CloneEntry)}
 
 

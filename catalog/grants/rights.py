@@ -82,7 +82,7 @@ def caller_of(state: CatalogState, login: Login) -> Caller:
     return Caller(_with_groups(state, own), login.is_admin)
 
 
-def owning(state: CatalogState, owner: Principal | None) -> Caller:
+def caller_of_owner(state: CatalogState, owner: Principal | None) -> Caller:
     """Returns the caller for a view's or function's owner, with whose rights its text is read.
 
     Only the catalog's groups count: the owner's login groups are unknown when others use the view.
@@ -164,13 +164,15 @@ class Rights:
         levels = self.levels(entry)
         if self._owns(entry):
             return True
-        if any(privilege in granted or _covers(granted, privilege) for granted in map(self._granted, levels)):
+        if any(
+            privilege in granted or _covers(granted, privilege) for granted in map(self._granted_privileges, levels)
+        ):
             return True
         # As in Unity Catalog, management does not include the data: an administrator who
         # reads a table must first grant itself SELECT, which the audit log shows.
         return privilege not in DATA and self._manages(levels)
 
-    def missing(self, privilege: Privilege, entry: SecurableEntry) -> Missing | None:
+    def find_missing(self, privilege: Privilege, entry: SecurableEntry) -> Missing | None:
         """Returns the outermost privilege that the caller lacks for an access with `privilege`; None if access is
         allowed.
         """
@@ -201,7 +203,7 @@ class Rights:
         return (
             self._owns(entry)
             or self._manages(levels)
-            or any(not shown.isdisjoint(granted) for granted in map(self._granted, levels))
+            or any(not shown.isdisjoint(granted) for granted in map(self._granted_privileges, levels))
         )
 
     @cached_property
@@ -220,7 +222,7 @@ class Rights:
                 found.add(schema.name.catalog_name)
         return frozenset(found)
 
-    def _granted(self, entry: SecurableEntry) -> frozenset[Privilege]:
+    def _granted_privileges(self, entry: SecurableEntry) -> frozenset[Privilege]:
         if not entry.grants:
             return frozenset()
         return frozenset(grant.privilege for grant in entry.grants if grant.principal in self.caller.principals)
@@ -232,7 +234,7 @@ class Rights:
         _, *containers = levels
         return (
             self.caller.is_admin
-            or any(Privilege.MANAGE in self._granted(level) for level in levels)
+            or any(Privilege.MANAGE in self._granted_privileges(level) for level in levels)
             or any(self._owns(container) for container in containers)
         )
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from catalog.conditions import SecretUnusable, TokenLifetimeInvalid, TokenNotFound, TooManyTokens
 from catalog.errors import SqlError
-from catalog.rest.secret_files import locked, read_secret, stamp_of, write_secret
+from catalog.rest.secret_files import lock_file, read_secret, stamp_of, write_secret
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class TokenStore:
             created_ms=now_ms,
             expires_ms=expires_ms,
         )
-        with self._lock, locked(self._path, makes_folder=True):
+        with self._lock, lock_file(self._path, makes_folder=True):
             # Expired tokens are removed whenever one is added, so that the file does not
             # grow for ever.
             entries = {key: one for key, one in self._load().items() if one.expires_ms > now_ms}
@@ -144,7 +144,7 @@ class TokenStore:
 
     def revoke(self, token_id: str, owner: str | None = None) -> None:
         """Revokes a token; raises :class:`TokenNotFound` if `owner` has no token with that id. None may revoke all."""
-        with self._lock, locked(self._path):
+        with self._lock, lock_file(self._path):
             entries = self._load()
             gone = {
                 key
@@ -157,7 +157,7 @@ class TokenStore:
 
     def revoke_all(self, owner: str) -> int:
         """Revokes all tokens that `owner` has, and returns their number."""
-        with self._lock, locked(self._path):
+        with self._lock, lock_file(self._path):
             entries = self._load()
             remaining = {key: entry for key, entry in entries.items() if entry.owner.principal != owner}
             if len(remaining) < len(entries):

@@ -78,7 +78,7 @@ class _Resolving:
         """
         if policy.matches:
             self._ensure_tags_readable(policy)
-        found = [self._matching(match.condition) for match in policy.matches]
+        found = [self._matching_columns(match.condition) for match in policy.matches]
         # A policy whose columns the table lacks does not concern this table.
         if not all(found):
             return
@@ -93,7 +93,7 @@ class _Resolving:
                 for column in meant[fold(policy.on_column or "")]:
                     yield column, call
 
-    def _matching(self, condition: TagCondition) -> list[str]:
+    def _matching_columns(self, condition: TagCondition) -> list[str]:
         return [each for each in self._columns if is_met(condition, dict(self._entry.tags.of_column(each)))]
 
     def _argument(self, policy: NamedPolicy, meant: dict[str, list[str]], argument: PolicyArgument) -> PolicyArgument:

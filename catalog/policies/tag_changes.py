@@ -16,7 +16,7 @@ from catalog.conditions import (
 )
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
 from catalog.grants.privileges import Principal
-from catalog.grants.right_changes import Securable, recorded, with_entry
+from catalog.grants.right_changes import Securable, entry_of, with_entry
 from catalog.grants.rights import label_of
 from catalog.names import TableName
 from catalog.policies.effective_policies import Level
@@ -76,13 +76,13 @@ def apply_tags(state: CatalogState, change: TagChange) -> CatalogState:
 
 
 def _with_tags(state: CatalogState, change: SetTags) -> CatalogState:
-    found = recorded(state, change.on)
+    found = entry_of(state, change.on)
     entry = found if isinstance(found, ViewEntry) else _level(state, change.on)
-    return with_entry(state, replace(entry, tags=entry.tags.changed(change.column, change.new, change.gone)))
+    return with_entry(state, replace(entry, tags=entry.tags.with_changes(change.column, change.new, change.gone)))
 
 
 def _level(state: CatalogState, on: Securable) -> Level:
-    found = recorded(state, on)
+    found = entry_of(state, on)
     if not isinstance(found, CatalogEntry | SchemaEntry | TableEntry):
         raise PolicyOnKind(on.kind.value.lower())
     return found

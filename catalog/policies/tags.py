@@ -28,13 +28,13 @@ class Tags:
     def of_column(self, column: str) -> TagPairs:
         return next((tags for name, tags in self.columns if fold(name) == fold(column)), ())
 
-    def changed(self, column: str | None, new: TagPairs, gone: tuple[str, ...]) -> Tags:
+    def with_changes(self, column: str | None, new: TagPairs, gone: tuple[str, ...]) -> Tags:
         """Returns the tags with the `new` ones and without the keys in `gone`, for a column or for the object
         (None).
         """
         if column is None:
-            return Tags(_changed(self.own, new, gone), self.columns)
-        tags = _changed(self.of_column(column), new, gone)
+            return Tags(_change_pairs(self.own, new, gone), self.columns)
+        tags = _change_pairs(self.of_column(column), new, gone)
         others = tuple(each for each in self.columns if fold(each[0]) != fold(column))
         return Tags(self.own, (*others, (column, tags)) if tags else others)
 
@@ -42,7 +42,7 @@ class Tags:
 NO_TAGS = Tags()
 
 
-def _changed(tags: TagPairs, new: TagPairs, gone: tuple[str, ...]) -> TagPairs:
+def _change_pairs(tags: TagPairs, new: TagPairs, gone: tuple[str, ...]) -> TagPairs:
     remaining = {key: value for key, value in tags if key not in gone}
     return tuple((remaining | dict(new)).items())
 
@@ -91,7 +91,7 @@ def is_met(condition: TagCondition, tags: Mapping[str, str]) -> bool:
             assert_never(condition)
 
 
-def shown(condition: TagCondition) -> str:
+def format_condition(condition: TagCondition) -> str:
     """Returns the condition as SQL."""
     match condition:
         case HasTag(key, None):
@@ -101,11 +101,14 @@ def shown(condition: TagCondition) -> str:
         case AllOf(()):
             return "TRUE"
         case AllOf(conditions):
-            return " AND ".join(f"({shown(each)})" if isinstance(each, AnyOf) else shown(each) for each in conditions)
+            return " AND ".join(
+                f"({format_condition(each)})" if isinstance(each, AnyOf) else format_condition(each)
+                for each in conditions
+            )
         case AnyOf(conditions):
-            return " OR ".join(map(shown, conditions))
+            return " OR ".join(map(format_condition, conditions))
         case NoneOf(inner):
-            return f"NOT ({shown(inner)})"
+            return f"NOT ({format_condition(inner)})"
         case _:
             assert_never(condition)
 

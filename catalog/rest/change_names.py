@@ -74,7 +74,7 @@ class ChangeSources:
         return found
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
+    def allow_requests(self) -> Iterator[None]:
         """Allows requests within the block; outside it, a lookup without a cached response raises `AnswerMissing`."""
         self._may_ask = True
         try:

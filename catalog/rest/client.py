@@ -112,7 +112,7 @@ class RestClient:
     def drop_namespace(self, namespace: Namespace) -> bool:
         """Drops a namespace, and returns False if it does not exist. Raises `RestConflict` if it is not empty."""
         path = f"namespaces/{self._path(namespace)}"
-        return self._dropped(path, lambda: self.namespace_properties(namespace) is None)
+        return self._drop(path, lambda: self.namespace_properties(namespace) is None)
 
     def change_namespace(self, namespace: Namespace, updates: Mapping[str, str], removals: Sequence[str]) -> bool:
         """Sets and removes properties; returns False if the namespace does not exist."""
@@ -139,7 +139,7 @@ class RestClient:
     def drop_view(self, namespace: Namespace, view: str) -> bool:
         """Drops a view; returns False if it does not exist."""
         path = f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}"
-        return self._dropped(path, lambda: self.load_view(namespace, view) is None)
+        return self._drop(path, lambda: self.load_view(namespace, view) is None)
 
     def create_view(self, namespace: Namespace, request: Json) -> bool:
         """Creates a view; returns False if the catalog lacks views. Raises `RestConflict` if the name is taken,
@@ -192,7 +192,7 @@ class RestClient:
             return None
         if answer.status == HTTPStatus.NOT_MODIFIED and cached is not None:
             return cached
-        return self._loaded(key, answer)
+        return self._put_table(key, answer)
 
     def credentials(self, namespace: Namespace, table: str) -> GivenCredentials:
         """Requests new vended credentials. Raises `RestCatalogNotAvailable` if the table is gone."""
@@ -212,7 +212,7 @@ class RestClient:
         """Returns True if the client requests vended credentials for each table's files."""
         return self._options.vended_credentials
 
-    def given(self, namespace: Namespace, table: str) -> GivenCredentials | None:
+    def load_credentials(self, namespace: Namespace, table: str) -> GivenCredentials | None:
         """Returns the credentials from loading a table; None if it does not exist."""
         found = self.load(namespace, table)
         return None if found is None else found.given
@@ -233,7 +233,7 @@ class RestClient:
         answer = self._change(f"namespaces/{self._path(namespace)}/tables", request, headers=self._delegation)
         if request.get("stage-create"):
             return self._table(answer)
-        return self._changed((namespace, str(request.get("name"))), answer)
+        return self._cache_changed_table((namespace, str(request.get("name"))), answer)
 
     def commit(
         self, namespace: Namespace, table: str, requirements: Sequence[Json], updates: Sequence[Json]
@@ -247,12 +247,12 @@ class RestClient:
         if answer.status == HTTPStatus.NOT_FOUND:
             self._keep((namespace, table), None)
             return None
-        return self._changed((namespace, table), answer)
+        return self._cache_changed_table((namespace, table), answer)
 
     def drop(self, namespace: Namespace, table: str, *, purge: bool) -> bool:
         """Drops a table; returns False if it does not exist."""
         path = f"{self._table_path(namespace, table)}?{urlencode({'purgeRequested': str(purge).lower()})}"
-        was_there = self._dropped(path, lambda: self.load(namespace, table) is None)
+        was_there = self._drop(path, lambda: self.load(namespace, table) is None)
         self._keep((namespace, table), None)
         return was_there
 
@@ -280,7 +280,7 @@ class RestClient:
         except (RestCatalogNotAvailable, RestCatalogRefused):
             return False
 
-    def _dropped(self, path: str, is_gone: Callable[[], bool]) -> bool:
+    def _drop(self, path: str, is_gone: Callable[[], bool]) -> bool:
         """Sends a drop. After a lost response, the object's absence counts as success."""
         try:
             return self._change(path, None, may_be_gone=True, method="DELETE").status != HTTPStatus.NOT_FOUND
@@ -291,15 +291,15 @@ class RestClient:
                 return True
             raise
 
-    def _loaded(self, key: tuple[Namespace, str], answer: Answer) -> RestTable:
+    def _put_table(self, key: tuple[Namespace, str], answer: Answer) -> RestTable:
         found = self._table(answer)
         self._keep(key, found)
         return found
 
-    def _changed(self, key: tuple[Namespace, str], answer: Answer) -> RestTable:
-        """Caches and returns the table from a change's response, as `_loaded` does. Raises `RestOutcomeUnknown`."""
+    def _cache_changed_table(self, key: tuple[Namespace, str], answer: Answer) -> RestTable:
+        """Caches and returns the table from a change's response, as `_put_table` does. Raises `RestOutcomeUnknown`."""
         try:
-            return self._loaded(key, answer)
+            return self._put_table(key, answer)
         except RestCatalogNotAvailable as error:
             raise RestOutcomeUnknown(self.name, error.reason) from error
 
@@ -348,7 +348,7 @@ class RestClient:
             self._config = {str(key): str(value) for key, value in found.items()}
         return self._config
 
-    def _prefixed(self, path: str) -> str:
+    def _with_prefix(self, path: str) -> str:
         prefix = self._settings().get("prefix", self._options.prefix).strip("/")
         # The prefix comes from the catalog's own configuration; with ".." it would lead the
         # requests, and their token, to other paths of the host.
@@ -380,7 +380,7 @@ class RestClient:
         not_there: frozenset[int] = frozenset(),
     ) -> Answer | None:
         """Sends a read request; returns None if the catalog reports the object as missing, by 404 or another status."""
-        answer = self._read(f"{self._prefixed(path)}{'?' + urlencode(query) if query else ''}", headers or {})
+        answer = self._read(f"{self._with_prefix(path)}{'?' + urlencode(query) if query else ''}", headers or {})
         if answer.status == HTTPStatus.NOT_FOUND or answer.status in not_there:
             return None
         if answer.status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
@@ -421,7 +421,7 @@ class RestClient:
         not_there: frozenset[int] = frozenset(),
     ) -> Answer:
         """Sends a change. Responses with a status in `not_there` are returned like successful ones."""
-        full = self._prefixed(path)
+        full = self._with_prefix(path)
         try:
             answer = self._transport.send(method, full, request, headers)
             # Only 429 says that the request was not processed; after 502 to 504 a change

@@ -31,7 +31,7 @@ from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
 from catalog.rest.vended import StorageOptions, VendedOptions, now_ms, storage_options
 from catalog.rest.views import listed_view, view_entry
-from catalog.store.interruption import held
+from catalog.store.interruption import hold_lock
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class RestNames:
     def find(self, schema: str, table: str) -> TableEntry | None:
         """Returns a table; raises TableAmbiguous."""
         exact = _parts(schema)
-        if exact is not None and (entry := self._loaded(exact, table)) is not None:
+        if exact is not None and (entry := self._load_entry(exact, table)) is not None:
             return entry
         namespace = self._namespace(schema)
         if namespace is None:
@@ -106,7 +106,7 @@ class RestNames:
             candidates = ", ".join(f"{_schema(namespace)}.{each}" for each in sorted(found))
             raise TableAmbiguous(str(TableName(self.name.catalog, schema, table)), candidates)
         spelled = table if table in found else next(iter(found), None)
-        return None if spelled is None else self._loaded(namespace, spelled)
+        return None if spelled is None else self._load_entry(namespace, spelled)
 
     def views(self, schema: str) -> list[ViewEntry]:
         """Returns the views' names only; empty if the catalog denies this server access to views."""
@@ -133,7 +133,7 @@ class RestNames:
         name = TableName(self.name.catalog, _schema(namespace), spelled)
         return None if metadata is None else view_entry(name, metadata)
 
-    def all_places(self, known: Collection[str] = ()) -> Iterator[tuple[str, RestPlace]]:
+    def load_places(self, known: Collection[str] = ()) -> Iterator[tuple[str, RestPlace]]:
         """Yields each table's address and file location, by one request per table except for the `known` addresses."""
         for namespace in self._namespaces(is_nested=True):
             for table in self.client.tables(namespace):
@@ -154,20 +154,20 @@ class RestNames:
         sought: str | None = None,
         table_around: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """Loads all table locations, unless they were loaded a short time ago. Raises as `all_places` does.
+        """Loads all table locations, unless they were loaded a short time ago. Raises as `load_places` does.
 
         `sought` is a canonical location. If no known table is there, a table at or above it, in the folder that
         `table_around` returns, may have been recreated at a new location under its old name. All tables are then
         requested once more, but only once per folder and not for each path in it.
         """
-        with held(self._listing):
+        with hold_lock(self._listing):
             now, folder = clock(), None
             if sought is not None and self._is_new(sought):
                 folder = table_around()
             is_old = now >= self._known_until or (folder is not None and self._looked_for.get(folder, now) <= now)
             if not is_old and now < self._listed_until:
                 return
-            for address, place in self.all_places(() if is_old else self.places.all()):
+            for address, place in self.load_places(() if is_old else self.places.all()):
                 self.places.put(address, place)
             self._listed_until = now + _LISTED_S
             if is_old:
@@ -194,7 +194,7 @@ class RestNames:
         self.places.move(location_of(self.client.name, *old), location_of(self.client.name, *new))
         return True
 
-    def _loaded(self, namespace: Namespace, table: str) -> TableEntry | None:
+    def _load_entry(self, namespace: Namespace, table: str) -> TableEntry | None:
         entry = self._entry(namespace, table)
         found = self.client.load(namespace, table)
         if found is None:
@@ -241,7 +241,7 @@ class RestCatalogs:
         """
         self.places = places or RestPlaces()
         self._clock = clock
-        found = map(self._connected, options)
+        found = map(self._connect, options)
         self.configured: Mapping[CatalogName, RestNames] = {each.name: each for each in found}
         self._policy = policy or RestPolicy()
         self._recorded: Mapping[CatalogName, tuple[CatalogEntry, RestNames]] = {}
@@ -291,17 +291,17 @@ class RestCatalogs:
         try:
             options = options_of(entry.name.catalog, entry.rest or (), self._policy)
         except RestOptionInvalid as error:
-            return self._closed(entry.name.catalog, f"{error.option}: {error.reason}")
-        return self._connected(options)
+            return self._unusable_catalog(entry.name.catalog, f"{error.option}: {error.reason}")
+        return self._connect(options)
 
-    def _connected(self, options: RestOptions) -> RestNames:
+    def _connect(self, options: RestOptions) -> RestNames:
         """Creates the client without sending a request."""
         try:
             return RestNames(RestClient(options), self.places, is_nested=options.nested)
         except OSError as error:  # from reading certificates; `ssl.SSLError` is one
-            return self._closed(options.name, _unreadable(error))
+            return self._unusable_catalog(options.name, _unreadable(error))
 
-    def _closed(self, name: str, problem: str) -> RestNames:
+    def _unusable_catalog(self, name: str, problem: str) -> RestNames:
         """Returns a catalog for which each use raises an error."""
         logger.warning("the REST catalog %s cannot be used: %s", name, problem)
         return RestNames(RestClient(RestOptions(name=name, uri="", problem=problem)), self.places)
@@ -314,10 +314,10 @@ class RestCatalogs:
             self.places.forget(location)
         else:
             self.places.learn(location, found.metadata)
-            self._take_given(at.client, location, found)
+            self._replace_credentials(at.client, location, found)
         return found
 
-    def _take_given(self, client: RestClient, address: str, table: RestTable) -> None:
+    def _replace_credentials(self, client: RestClient, address: str, table: RestTable) -> None:
         """Replaces the cached credentials for a table by the newer ones from loading it."""
         place = self.places.of(address)
         if place is None:
@@ -343,7 +343,7 @@ class RestCatalogs:
             if key in self._vended:
                 self._vended.move_to_end(key)
                 return self._vended[key]
-        given = at.client.given(at.namespace, at.table)
+        given = at.client.load_credentials(at.namespace, at.table)
         first = None if given is None else storage_options(label, location, given)
         if first is None:
             return None
@@ -353,7 +353,7 @@ class RestCatalogs:
                 self._vended.popitem(last=False)
             return vended
 
-    def keep_staged(self, address: str, location: str, staged: RestTable) -> None:
+    def cache_staged_credentials(self, address: str, location: str, staged: RestTable) -> None:
         """Caches the credentials vended for a staged table, for its files at a location; they cannot be requested again
         before the table is created. Raises `RestSigningNotSupported`.
         """

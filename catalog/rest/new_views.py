@@ -167,7 +167,7 @@ class _Types:
         while not self._takes(">"):
             if fields:
                 self._ends(",")
-            name = _NAME.match(self._text, self._skipped())
+            name = _NAME.match(self._text, self._skip_spaces())
             if name is None:
                 raise self._error()
             self._at = name.end()
@@ -177,13 +177,13 @@ class _Types:
             fields.append({"id": number, "name": quoted, "required": False, "type": self._kind()})
         return {"type": "struct", "fields": fields}
 
-    def _skipped(self) -> int:
+    def _skip_spaces(self) -> int:
         while self._text[self._at : self._at + 1] == " ":
             self._at += 1
         return self._at
 
     def _takes(self, token: str) -> bool:
-        if not self._text.lower().startswith(token, self._skipped()):
+        if not self._text.lower().startswith(token, self._skip_spaces()):
             return False
         self._at += len(token)
         return True

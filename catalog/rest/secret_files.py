@@ -81,7 +81,7 @@ def write_secret(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path, *, makes_folder: bool = False) -> Iterator[None]:
+def lock_file(path: Path, *, makes_folder: bool = False) -> Iterator[None]:
     """Prevents other processes from changing the file, whose folder may be created; the lock is released when the
     process ends.
     """

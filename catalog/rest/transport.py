@@ -27,7 +27,7 @@ import httpx
 
 from catalog.conditions import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.options import RestOptions
-from catalog.store.interruption import held, interruptible
+from catalog.store.interruption import hold_lock, interruptible
 
 # Maximum size for metadata, which lists every snapshot.
 ANSWER_BYTES_MAX = 256 << 20
@@ -150,12 +150,12 @@ class Transport:
     def _ask(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str], *, changes: bool) -> Answer:
         # A change is never cut off: its outcome would be unknown for nothing.
         if changes:
-            return self._answered(method, url, data, headers)
+            return self._exchange(method, url, data, headers)
         line = _Line()
         with interruptible(line.cut):
-            return self._answered(method, url, data, headers, line)
+            return self._exchange(method, url, data, headers, line)
 
-    def _answered(
+    def _exchange(
         self, method: str, url: str, data: bytes | None, headers: Mapping[str, str], line: _Line | None = None
     ) -> Answer:
         traced = {"trace": line.trace} if line else {}
@@ -164,9 +164,9 @@ class Transport:
                 return self._answer(response)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             was_sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-            raise NoAnswer(self._shown(f"{type(error).__name__}: {error}")[:300], was_sent=was_sent) from None
+            raise NoAnswer(self._without_secrets(f"{type(error).__name__}: {error}")[:300], was_sent=was_sent) from None
 
-    def _shown(self, text: str) -> str:
+    def _without_secrets(self, text: str) -> str:
         """Returns an error text with the secrets removed that were sent to the catalog, since it may repeat them."""
         for secret in (*self._secrets, self._token):
             text = text.replace(secret, "***") if secret else text
@@ -180,7 +180,7 @@ class Transport:
             body = {}
         found = body if isinstance(body, dict) else {}
         if response.is_error:
-            found = {"error": {"message": self._shown(_message(found))}}
+            found = {"error": {"message": self._without_secrets(_message(found))}}
         later = response.headers.get("Retry-After", "")
         wait_s = float(later) if later.isascii() and later.isdigit() else 0.0
         return Answer(response.status_code, found, response.headers.get("ETag"), len(data), wait_s)
@@ -204,7 +204,7 @@ class Transport:
     def _authorization(self) -> Mapping[str, str]:
         if not self._options.credential:
             return {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        with held(self._lock):  # only one waiting thread requests a token
+        with hold_lock(self._lock):  # only one waiting thread requests a token
             if not self._token or self._clock() >= self._token_ends:
                 self._token, lasts_s = self._request_token()
                 # Short-lived tokens are renewed at half of their life instead: a minute
@@ -223,7 +223,7 @@ class Transport:
             raise
 
     def _forget_token(self) -> None:
-        with held(self._lock):
+        with hold_lock(self._lock):
             self._token = ""
 
     def _new_token(self) -> tuple[str, float]:

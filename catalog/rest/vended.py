@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 
 from catalog.conditions import RestSigningNotSupported
 from catalog.discovery.roots import is_below
-from catalog.store.interruption import held
+from catalog.store.interruption import hold_lock
 
 Config = Mapping[str, str]
 # Credentials are renewed this long before they expire, or after half of their remaining time if that is later.
@@ -169,7 +169,7 @@ class VendedOptions:
 
     def newest(self) -> StorageOptions:
         """Returns the current options; if renewal fails, the previous ones remain in use until they expire."""
-        with held(self._lock):
+        with hold_lock(self._lock):
             now = self._clock()
             if now >= self._again_ms:
                 self._renew(now)
@@ -177,7 +177,7 @@ class VendedOptions:
 
     def take(self, newest: StorageOptions) -> None:
         """Replaces credentials without an expiry by those that a table was just loaded with."""
-        with held(self._lock):
+        with hold_lock(self._lock):
             if self._current.ends_ms is None and self._clock() >= self._since_ms + _TAKEN_MS:
                 self._use(newest)
 

@@ -92,7 +92,7 @@ Index = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _LoadedGeneration:
     """A generation and its stored form."""
 
     state: CatalogState
@@ -112,7 +112,7 @@ class FileStore:
         self._now_ms = now_ms
         self._clock = clock
         self._lock = threading.Lock()
-        self._loaded = _Loaded(INITIAL_STATE, {})
+        self._loaded = _LoadedGeneration(INITIAL_STATE, {})
         self._was_loaded = False
         # A generation, and a time on `clock` when it was the newest one, or after which this server created it.
         self._seen = (0, -math.inf)
@@ -132,7 +132,7 @@ class FileStore:
         # An unmounted volume looks like an empty folder. A commit there would start a
         # second history.
         if base.generation and self._files.lists_freely and not self._generations():
-            raise self._gone()  # before the folder is created again
+            raise self._generations_missing_error()  # before the folder is created again
         token = secrets.token_hex(4)
         stamp = f"{new.generation}-{token}"
         before, after = _by_path(base), _by_path(new)
@@ -157,12 +157,12 @@ class FileStore:
                 self._files.delete(_object_file(path, stamp))
             return False
         with self._lock:
-            self._loaded = _Loaded(new, index)
+            self._loaded = _LoadedGeneration(new, index)
         if self._files.lists_freely or new.generation % _FORGET_EVERY == 0:
             self._forget_old_generations()
         return True
 
-    def _gone(self) -> CatalogUnreadable:
+    def _generations_missing_error(self) -> CatalogUnreadable:
         return CatalogUnreadable(self._files.root, "the generations that were in it are gone")
 
     def _commit(self, generation: int, token: str, record: bytes) -> bool:
@@ -201,7 +201,7 @@ class FileStore:
         # about to write.
         if generations == {generation} and generation > 1:
             self._files.delete(_generation_file(generation))
-            raise self._gone()
+            raise self._generations_missing_error()
         if max(generations, default=generation) - generation < GENERATIONS_RETAINED:
             return True
         # Another writer may have built on the late generation, or deleted it as an old one.
@@ -216,7 +216,7 @@ class FileStore:
         seen, at_s = self._seen
         return seen == generation and self._clock() - at_s < _SEEN_S
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> _LoadedGeneration:
         for _ in range(_LOAD_ATTEMPTS_MAX):
             began_s = self._clock()
             newest = max(self._generations(), default=0)
@@ -234,10 +234,10 @@ class FileStore:
             return fresh
         raise CatalogUnreadable(self._files.root, f"a file that it names is missing ({missing})")
 
-    def _read(self, generation: int, known: _Loaded) -> _Loaded:
+    def _read(self, generation: int, known: _LoadedGeneration) -> _LoadedGeneration:
         """Reads a generation, and from its objects only the ones that `known` lacks."""
         if generation == 0:
-            return _Loaded(INITIAL_STATE, {})
+            return _LoadedGeneration(INITIAL_STATE, {})
         path = _generation_file(generation)
         index = self._index(path)
         entries = _by_path(known.state)
@@ -247,7 +247,7 @@ class FileStore:
         # The initial objects exist in each catalog, even if no generation has written them
         # yet.
         selected = (entry for name, entry in entries.items() if name in index or name in _ALWAYS)
-        return _Loaded(state_of(generation, selected), index)
+        return _LoadedGeneration(state_of(generation, selected), index)
 
     def _entry(self, name: str, stamp: str) -> Entry:
         path = _object_file(name, stamp)

@@ -75,7 +75,7 @@ def pause_for(seconds: float) -> None:
 
 
 @contextmanager
-def held(lock: Lock) -> Iterator[None]:
+def hold_lock(lock: Lock) -> Iterator[None]:
     """Holds a lock that other threads may hold during requests. Raises the error that ends this thread's statement."""
     while not lock.acquire(timeout=_LOOKS_S):
         _ensure_live()

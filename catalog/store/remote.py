@@ -107,7 +107,7 @@ class _Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundFolder:
     """A folder as a table list found it."""
 
     seen_s: float
@@ -138,7 +138,7 @@ class RemoteTree:
     """An fsspec implementation of :class:`catalog.store.files.Tree`. Thread-safe.
 
     One request reads a folder's names, up to the page size. A statement that looks up a table lists its parent folders
-    once (`one_look`): that shows which tables do not exist, and if the table's own folder exists. A table list costs a
+    once (`look_once`): that shows which tables do not exist, and if the table's own folder exists. A table list costs a
     request for its folder and one for each child folder, several concurrently; tables are cached for
     :data:`LISTING_TTL_S`, or until this server changes something there (`forget_listings`). `child`, `table_format`
     and `is_unlisted` use nothing older than the statement: the store's response decides if a table exists.
@@ -155,7 +155,7 @@ class RemoteTree:
         self._clock = clock
         self._lock = threading.Lock()
         self._listings: dict[str, _Listing] = {}
-        self._found: dict[str, _Found] = {}
+        self._found: dict[str, _FoundFolder] = {}
         self._changes = 0
         self.opened.add(self)
 
@@ -198,7 +198,7 @@ class RemoteTree:
         stale = [
             (kind, each)
             for each, kind in kinds.items()
-            if _known(kind, each) is None and (kind == "page" or self._cached_entry(each) is None)
+            if _cached_answer(kind, each) is None and (kind == "page" or self._cached_entry(each) is None)
         ]
         if not stale:
             return
@@ -209,18 +209,18 @@ class RemoteTree:
                 _once(kind, location, lambda _, answer=answer: answer)  # type: ignore[misc]
 
     def listed_format(self, location: str) -> str | None:
-        return self._listed(location).format
+        return self._listed_folder(location).format
 
     def is_listed(self, location: str) -> bool:
-        return not self._listed(location).has_mark
+        return not self._listed_folder(location).has_mark
 
-    def _listed(self, location: str) -> _Found:
+    def _listed_folder(self, location: str) -> _FoundFolder:
         return self._cached_entry(location) or _once("found", location, self._look_at)
 
     def ensure_there(self) -> None:
         """Does nothing: object stores have no folders, so an empty one counts as existing."""
 
-    def _cached_entry(self, location: str) -> _Found | None:
+    def _cached_entry(self, location: str) -> _FoundFolder | None:
         cached = self._found.get(location)
         return cached if cached is not None and self._clock() - cached.seen_s < LISTING_TTL_S else None
 
@@ -237,12 +237,12 @@ class RemoteTree:
                 }
             keep()
 
-    def _look_at(self, location: str) -> _Found:
+    def _look_at(self, location: str) -> _FoundFolder:
         """Reads a table's format and its marker from its first files: in most tables the log is among them."""
         changes = self._changes
         page = self._page(f"{location}/", _PAGE_KEYS, recursive=True)
         if page is None:
-            found = _Found(self._clock(), self._format(location), self._has_mark(location))
+            found = _FoundFolder(self._clock(), self._format(location), self._has_mark(location))
         else:
             files = [name.partition("/") for name in page.files]
             # `_delta_log` sorts before most data files, so that one page usually decides.
@@ -255,7 +255,7 @@ class RemoteTree:
             if not is_delta and not is_iceberg and end < f"{METADATA_FOLDER}/{_AFTER_ALL}":
                 is_iceberg = self._has_metadata(location)
             has_mark = UNLISTED_MARK in page.files or (end < UNLISTED_MARK and self._has_mark(location))
-            found = _Found(self._clock(), DELTA if is_delta else ICEBERG if is_iceberg else None, has_mark)
+            found = _FoundFolder(self._clock(), DELTA if is_delta else ICEBERG if is_iceberg else None, has_mark)
         if found.format is not None:  # a folder that is not a table may become one at any moment
             self._keep(changes, lambda: self._found.update({location: found}))
         return found
@@ -270,7 +270,7 @@ class RemoteTree:
     def _page_of(self, location: str) -> _Page:
         """Returns the first names in a folder. If the parent's page lacks the folder, it is empty without a request."""
         above, _, name = location.rpartition("/")
-        page = _known("page", above)
+        page = _cached_answer("page", above)
         # Names are sorted: a page that reaches past the name without it proves that no such
         # folder exists.
         is_missing = page is not None and name not in _changed_in(above) and page.has_folder(name) is False
@@ -358,7 +358,7 @@ _look: ContextVar[_Look | None] = ContextVar("look", default=None)
 
 
 @contextmanager
-def one_look() -> Iterator[None]:
+def look_once() -> Iterator[None]:
     """Sends each request about a folder to the store only once within the block.
 
     A statement looks up its schema and the folders above it repeatedly. Folders that it changes itself are requested
@@ -390,7 +390,7 @@ def _once(kind: str, location: str, ask: Callable[[str], T]) -> T:
     return found
 
 
-def _known(kind: str, location: str) -> Any:
+def _cached_answer(kind: str, location: str) -> Any:
     """Returns the statement's cached response; None if there is none."""
     look = _look.get()
     return None if look is None else look.answers.get((kind, location))

@@ -45,7 +45,7 @@ def system_view(name: TableName) -> ViewEntry | None:
     return server_view(name.table) if is_server_schema(name.schema_name) else information_view(name)
 
 
-def short_named(name: TableName) -> ViewEntry | None:
+def find_by_short_name(name: TableName) -> ViewEntry | None:
     """Returns the view for a short name such as `system.audit` or `system.queries`, in any catalog, or None. A table
     with that name takes precedence.
     """

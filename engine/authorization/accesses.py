@@ -94,4 +94,4 @@ def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | Non
 
 
 def _table(table: BoundTable, use: Use, via_view: str | None) -> Access:
-    return Access(name=table.own_label, kind=_TABLE, use=use, version=table.snapshot.version, via_view=via_view)
+    return Access(name=table.visible_label, kind=_TABLE, use=use, version=table.snapshot.version, via_view=via_view)

@@ -99,10 +99,10 @@ def _ensure_shows_plans(bound: BoundStatement) -> None:
     for relation in bound.relations:
         # A view grants its rows, not the layout and size of the tables below it.
         if not isinstance(relation, BoundTable) and any(is_hidden(bound.view, each) for each in tables_of((relation,))):
-            raise InsufficientPermissions(Privilege.SELECT.value, f"what {_called(relation)} reads")
+            raise InsufficientPermissions(Privilege.SELECT.value, f"what {_label(relation)} reads")
 
 
-def _called(relation: BoundRelation) -> str:
+def _label(relation: BoundRelation) -> str:
     return label_of(relation.called) if isinstance(relation, BoundInBody) else relation.label
 
 

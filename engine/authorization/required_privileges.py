@@ -147,10 +147,10 @@ def _owner(entry: ViewEntry | FunctionEntry, reader: Definer | None) -> Definer:
 
 def reads(relations: Iterable[BoundRelation], definer: Definer | None = None) -> RequiredPrivileges:
     for relation in relations:
-        yield from _read(relation, definer)
+        yield from _privileges_to_read(relation, definer)
 
 
-def _read(relation: BoundRelation, definer: Definer | None) -> RequiredPrivileges:
+def _privileges_to_read(relation: BoundRelation, definer: Definer | None) -> RequiredPrivileges:
     """Requires SELECT on the named objects; objects named by a catalog view, a function body, or a policy are checked
     against its owner.
     """
@@ -162,10 +162,10 @@ def _read(relation: BoundRelation, definer: Definer | None) -> RequiredPrivilege
                 # the table's reader needs none of them.
                 yield from reads(policy.relations, Definer(None, (definer and definer.label) or relation.label))
         case BoundInBody(function=function, relation=named) if is_temporary(function.name):
-            yield from _read(named, definer)
+            yield from _privileges_to_read(named, definer)
         case BoundInBody(function=function, called=called, relation=named):
             label = (definer and definer.label) or label_of(called)
-            yield from _read(named, Definer(owner_of(function), label))
+            yield from _privileges_to_read(named, Definer(owner_of(function), label))
         case BoundChanges(table=table) | BoundMetadata(table=table):
             yield from on_table(table, Privilege.SELECT, definer)
         case BoundFiles(owners=owners):

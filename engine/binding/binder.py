@@ -31,7 +31,7 @@ from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import SqlError
 from catalog.grants.privileges import Principal
-from catalog.grants.rights import label_of, owning
+from catalog.grants.rights import caller_of_owner, label_of
 from catalog.names import NAME_BYTES_MAX, Matcher, SchemaName, TableName, matches_all, path_format, path_of
 from catalog.system.audit_table import is_audit_schema
 from catalog.system.server_views import is_server_schema
@@ -61,7 +61,7 @@ from engine.binding.source_files import bind_files_at, volume_files, volume_file
 from engine.binding.sources import Sources
 from engine.binding.time_travel import Constants, load, read_bound
 from engine.binding.visibility import hides_files, is_hidden, path_owners, visible_to
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
@@ -134,12 +134,13 @@ class Binder:
     ) -> tuple[BoundRelation, ...]:
         """Returns a query's relations; `inside` are the views whose texts led here, outermost first."""
         found = tuple(
-            self._in_body(each, inside) if each.functions else self._named(each, current, inside) for each in relations
+            self._in_body(each, inside) if each.functions else self._bind_relation(each, current, inside)
+            for each in relations
         )
         ensure_names_known(relations, found, self.functions)
         return found
 
-    def _named(
+    def _bind_relation(
         self, each: Relation, current: SchemaName, inside: tuple[ViewEntry, ...], view: CatalogView | None = None
     ) -> NamedRelation | BoundChanges | BoundMetadata | BoundFiles:
         if each.files is not None:
@@ -170,7 +171,7 @@ class Binder:
             name=name, text="", current=function.current, owner=function.owner, owner_kind=function.owner_kind
         )
         try:
-            found = self._named(each, function.current, (*inside, body), view)
+            found = self._bind_relation(each, function.current, (*inside, body), view)
         except SqlError as error:  # the message may name objects that the body reads
             if self.functions.tells_all(called):
                 raise
@@ -195,7 +196,7 @@ class Binder:
             raise TableExpected(table.label)
         key = (table.entry.location, change_range)
         if key not in self.feeds:
-            with naming(table.label):
+            with name_table_in_errors(table.label):
                 self.feeds[key] = self._feed(table, change_range)
         if table.policy is not None:
             ensure_same_columns(table, self.feeds[key])
@@ -229,13 +230,13 @@ class Binder:
             # path all the same.
             owners = path_owners(view, entry.location) or protected_at(self.view, entry.location)
             found_table = replace(
-                self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
+                self._bind_table(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
             )
             return self._with_policies(found_table, time_travel, is_read=is_read)
         found = self._temporary(parts, inside) or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
             found_table = replace(
-                self._bound(found.name, found, time_travel), shown_as=self._shown_as((found,), inside)
+                self._bind_table(found.name, found, time_travel), shown_as=self._shown_as((found,), inside)
             )
             return self._with_policies(found_table, time_travel, is_read=is_read)
         if time_travel is not None:
@@ -343,10 +344,10 @@ class Binder:
         if owner not in self._owned_views:
             # Cached for the statement: computing what an owner sees walks the grants of all
             # objects.
-            self._owned_views[owner] = self.view.visible_to(owning(self.view.state, owner))
+            self._owned_views[owner] = self.view.visible_to(caller_of_owner(self.view.state, owner))
         return self._owned_views[owner]
 
-    def described(self, parts: tuple[str, ...]) -> NamedRelation:
+    def bind_for_columns(self, parts: tuple[str, ...]) -> NamedRelation:
         """Binds a name for its columns: a view's are in its catalog entry, even if its tables no longer exist."""
         if path_of(parts) is None:
             found = self.state.temporary_view(parts) or self.view.resolve(
@@ -369,11 +370,11 @@ class Binder:
 
     def _look(self, entry: TableEntry) -> BoundTable:
         """Returns a table from a long list, with its policies."""
-        return self._with_policies(self._loaded(entry), None, is_read=False)
+        return self._with_policies(self._load_uncached(entry), None, is_read=False)
 
-    def _loaded(self, entry: TableEntry) -> BoundTable:
+    def _load_uncached(self, entry: TableEntry) -> BoundTable:
         """Returns a table from a long list, uncached: all tables may not fit into memory."""
-        with naming(str(entry.name)):
+        with name_table_in_errors(str(entry.name)):
             pinned = self.pinned.get((entry.format, entry.location, None))
             snapshot = pinned or load(self.formats[entry.format], entry.location, None, self.constants)
         return BoundTable(name=entry.name, entry=entry, snapshot=snapshot, own=self.formats[entry.format])
@@ -401,10 +402,12 @@ class Binder:
         """Returns the tables with foreign keys to a table with a primary key; empty without one."""
         if table.name is None or primary_key(table.keys) is None:
             return ()
-        found = (each for each in self.listed(None, matches_all, matches_all) if isinstance(each, BoundTable))
+        found = (
+            each for each in self.matching_relations(None, matches_all, matches_all) if isinstance(each, BoundTable)
+        )
         return tuple(each for each in found if any(references(key, table.name) for key in each.keys))
 
-    def restored(self, parts: tuple[str, ...], to: TimeTravel) -> BoundTable:
+    def bind_version_to_restore(self, parts: tuple[str, ...], to: TimeTravel) -> BoundTable:
         """Returns the older table version that RESTORE names. Raises for the newest one, and for one that does not
         exist.
         """
@@ -430,11 +433,13 @@ class Binder:
     def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[NamedRelation]:
         yield from self._readable(self.view.relations(schema, tables))
 
-    def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[NamedRelation]:
+    def matching_relations(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[NamedRelation]:
         """Yields tables and views by pattern."""
         yield from self._readable(self.view.find_relations(catalog, schemas, tables))
 
-    def commented(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> tuple[NamedRelation, ...]:
+    def relations_with_comments(
+        self, catalog: str | None, schemas: Matcher, tables: Matcher
+    ) -> tuple[NamedRelation, ...]:
         """Returns the relations with comments for a table list: a table's comment is in its log, so long lists have
         none.
         """
@@ -450,7 +455,7 @@ class Binder:
         for entry in relations:
             try:
                 if isinstance(entry, TableEntry):
-                    found = self._bound(entry.name, entry, None) if is_persistent else self._loaded(entry)
+                    found = self._bind_table(entry.name, entry, None) if is_persistent else self._load_uncached(entry)
                     _ = found.snapshot.schema  # may have types that only other engines support
                     yield found
                 else:
@@ -458,7 +463,7 @@ class Binder:
             except SqlError as error:
                 logger.warning("left out of a list: %s: %s", entry.name, error)
 
-    def _bound(
+    def _bind_table(
         self,
         name: TableName | None,
         entry: TableEntry,
@@ -482,6 +487,6 @@ class Binder:
         # One snapshot for all names of a table in the statement: a self-join must not see
         # two versions.
         if key not in self.pinned:
-            with naming(str(entry.name)):
+            with name_table_in_errors(str(entry.name)):
                 self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.constants)
         return self.pinned[key]

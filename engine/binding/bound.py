@@ -110,10 +110,10 @@ class BoundTable:
     @property
     def label(self) -> str:
         """Returns the name in messages."""
-        return self.shown_as or self.own_label
+        return self.shown_as or self.visible_label
 
     @property
-    def own_label(self) -> str:
+    def visible_label(self) -> str:
         """Returns the name for principals to whom it is visible."""
         return str(self.name) if self.name else f"{self.entry.format}.`{self.entry.location}`"
 

@@ -35,7 +35,7 @@ from catalog.conditions import (
 )
 from catalog.entries import FunctionEntry, owner_of
 from catalog.grants.privileges import Principal, group
-from catalog.grants.rights import Login, caller_of, label_of, owning
+from catalog.grants.rights import Login, caller_of, caller_of_owner, label_of
 from catalog.names import SchemaName, TableName, quote
 from catalog.view import CatalogView
 from engine.binding.bound import BoundFunction, BoundRelation
@@ -187,7 +187,7 @@ class Functions:
         """Returns the body, its query with its own calls inlined, and the functions that these call."""
         if entry.name in inside or len(inside) >= FUNCTION_DEPTH_MAX:
             raise FunctionTooDeep(str(entry.name), FUNCTION_DEPTH_MAX)
-        body = _parsed(entry)
+        body = _parse_body(entry)
         context = TextContext(
             current=entry.current,
             view=self._as_owner(entry),
@@ -225,7 +225,7 @@ class Functions:
         """
         if self._view.rights is None or is_temporary(entry.name):
             return self._view
-        return self._view.visible_to(owning(self._view.state, owner_of(entry)))
+        return self._view.visible_to(caller_of_owner(self._view.state, owner_of(entry)))
 
     def _membership(self, query: Query, call: Call) -> str:
         texts = [query.text[span.start : span.end] for span in call.arguments]
@@ -277,7 +277,7 @@ def ensure_body_known(
         raise BodyNotPossible(str(name), f"{free} is no column of what it reads, and no parameter")
 
 
-def columns_named(body: str, read: Iterable[tuple[Relation, BoundRelation]]) -> tuple[tuple[str, ...], ...]:
+def column_names_in_body(body: str, read: Iterable[tuple[Relation, BoundRelation]]) -> tuple[tuple[str, ...], ...]:
     """Returns, for each relation that a body reads, the names in the body that are its columns
     (`FunctionEntry.columns`).
     """
@@ -292,7 +292,7 @@ def _ensure_columns_known(function: FunctionEntry, read: Sequence[tuple[Relation
     Raises `BodyNotPossible`. A dropped column may have a parameter's name, and a new one may capture it.
     """
     calls, rest = divmod(len(read), len(function.columns) or len(read) + 1)
-    if rest or columns_named(function.body, read) != function.columns * calls:
+    if rest or column_names_in_body(function.body, read) != function.columns * calls:
         reason = "what it reads has other columns since it was made. Make it again (CREATE OR REPLACE FUNCTION)"
         raise BodyNotPossible(str(function.name), reason)
 
@@ -312,7 +312,7 @@ def _may_show_files(body: Query) -> bool:
     return any(word in text for word in _FILE_WORDS)
 
 
-def _parsed(entry: FunctionEntry) -> Body:
+def _parse_body(entry: FunctionEntry) -> Body:
     if entry.table_columns:
         return parse_table_body(entry.body, entry.name.table)
     return parse_body(entry.body, [each.name for each in entry.parameters], entry.name.table)

@@ -57,7 +57,7 @@ def information_view(entry: ViewEntry, view: CatalogView, opened: Opened, look: 
         columns=RELATIONS[name],
         keys=keys,
         objects=partial(tables.names, keys),
-        make=lambda row_numbers: make(tables, tables.opened(row_numbers)),
+        make=lambda row_numbers: make(tables, tables.open_relations(row_numbers)),
     )
     return given_view(entry, rows)
 
@@ -85,7 +85,7 @@ class _Tables:
         places = [_PARTS[key.rpartition("_")[2]] for key in keys]
         return [tuple(relation.name.parts[at] for at in places) for relation in self.relations]
 
-    def opened(self, row_numbers: Sequence[int] | None) -> Iterable[NamedRelation]:
+    def open_relations(self, row_numbers: Sequence[int] | None) -> Iterable[NamedRelation]:
         return self._opened(self.relations if row_numbers is None else [self.relations[at] for at in row_numbers])
 
     def with_alterations(self, rows: Iterable[Row], used: Collection[str]) -> Iterator[Row]:
@@ -171,13 +171,13 @@ def _views(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 def _row_filters(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in _protected_tables(view, catalog):
         if (call := entry.policies.row_filter) is not None:
-            yield *entry.name.parts, *_called(call), _listed(call)
+            yield *entry.name.parts, *_function_name_parts(call), _argument_list(call)
 
 
 def _column_masks(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in _protected_tables(view, catalog):
         for mask in entry.policies.masks:
-            yield *entry.name.parts, mask.column, *_called(mask.call), _listed(mask.call)
+            yield *entry.name.parts, mask.column, *_function_name_parts(mask.call), _argument_list(mask.call)
 
 
 def _protected_tables(view: CatalogView, catalog: str | None) -> Iterator[TableEntry]:
@@ -208,13 +208,13 @@ def _column_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
         yield from ((*entry.name.parts, column, *tag) for column, tags in entry.tags.columns for tag in tags)
 
 
-def _called(call: PolicyFunction) -> tuple[str, str, str]:
+def _function_name_parts(call: PolicyFunction) -> tuple[str, str, str]:
     """Returns catalog, schema, and full name, which Databricks has in `mask_name` and dbt compares with its own."""
     catalog, schema, _ = call.function.parts
     return catalog, schema, ".".join(call.function.parts)
 
 
-def _listed(call: PolicyFunction) -> str:
+def _argument_list(call: PolicyFunction) -> str:
     return ", ".join(each.column or f"{each.literal}" for each in call.arguments)
 
 
@@ -336,18 +336,18 @@ def _partition_position(relation: NamedRelation, column: str) -> int | None:
     return partitions.index(column) + 1 if column in partitions else None
 
 
-def _constrained(opened: Iterable[NamedRelation]) -> Iterator[BoundTable]:
+def _tables_among(opened: Iterable[NamedRelation]) -> Iterator[BoundTable]:
     return (relation for relation in opened if isinstance(relation, BoundTable))
 
 
 def _check_constraints(_: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
-    for table in _constrained(opened):
+    for table in _tables_among(opened):
         for check in table.snapshot.checks:
             yield *table.entry.name.schema_name.parts, check.name, check.expression, None
 
 
 def _table_constraints(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
-    for table in _constrained(opened):
+    for table in _tables_among(opened):
         schema, name = table.entry.name.schema_name.parts, table.entry.name.parts
         for check in table.snapshot.checks:
             yield *schema, check.name, *name, "CHECK", "NO", "YES"
@@ -357,7 +357,7 @@ def _table_constraints(tables: _Tables, opened: Iterable[NamedRelation]) -> Iter
 
 
 def _keys(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[tuple[BoundTable, TableKey]]:
-    for table in _constrained(opened):
+    for table in _tables_among(opened):
         for key in visible_keys(tables.view, table):
             yield table, key
 

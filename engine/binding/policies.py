@@ -26,7 +26,7 @@ from engine.sql.query.values import Query
 from engine.tables.changes import TableChanges
 from engine.tables.column_metadata import COLUMN_ID
 from engine.types.schema import StructField
-from engine.types.sql_types import column_sql_type, same_sql_type
+from engine.types.sql_types import column_sql_type, is_same_sql_type
 
 NOT_DETERMINISTIC = "it may give another value each time"
 Relations = tuple[BoundRelation, ...]
@@ -88,7 +88,7 @@ def _is_same(one: StructField, other: StructField) -> bool:
     return column_sql_type(one) == column_sql_type(other) and (None in ids or ids[0] == ids[1])
 
 
-def unsuited(table: BoundTable, expression: BoundExpression) -> str | None:
+def unsuitable_reason(table: BoundTable, expression: BoundExpression) -> str | None:
     """Returns why an expression cannot be a policy for the rows of `table`: it must be deterministic."""
     # Its body would be read through the same policy, without end.
     if any(each.snapshot.table_root == table.snapshot.table_root for each in tables_of(expression.relations)):
@@ -105,7 +105,7 @@ def mismatch(entry: FunctionEntry, types: Sequence[str | None]) -> str | None:
     if len(types) != len(entry.parameters):
         return f"{entry.name} takes {len(entry.parameters)} arguments, and {len(types)} are given"
     for actual, parameter in zip(types, entry.parameters, strict=True):
-        if actual is not None and not same_sql_type(actual, parameter.type):
+        if actual is not None and not is_same_sql_type(actual, parameter.type):
             return f"its parameter {parameter.name} is {parameter.type}, and the column is {actual}"
     return None
 
@@ -146,7 +146,7 @@ class _Binding:
             found = BoundExpression(query=query, relations=self._read(query))
         except SqlError as error:  # the message may name objects that the function reads
             raise PolicyNotUsable(self._label, f"what {call.function} calls or reads is not there") from error
-        reason = unsuited(self._table, found)
+        reason = unsuitable_reason(self._table, found)
         if reason is not None:
             raise PolicyNotUsable(self._label, f"of {call.function}, {reason}")
         return found

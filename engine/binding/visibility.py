@@ -88,7 +88,7 @@ def volume_location(view: CatalogView, entry: VolumeEntry, path: VolumePath) -> 
 
     Raises `InsufficientPermissions`, `VolumeFileNotAllowed`.
     """
-    missing = None if view.rights is None else view.rights.missing(Privilege.READ_VOLUME, entry)
+    missing = None if view.rights is None else view.rights.find_missing(Privilege.READ_VOLUME, entry)
     if missing is not None:
         raise InsufficientPermissions(missing.privilege.value, label_of(missing.entry))
     # Canonicalized before the comparison, so that `..` and links do not lead out of the
@@ -108,7 +108,7 @@ def may_hear_of(view: CatalogView, name: TableName, taken: Relation | None) -> b
         return True
     if taken is not None:
         return view.rights.manages(taken)
-    return view.rights.missing(Privilege.CREATE_TABLE, view.schema(name.schema_name)) is None
+    return view.rights.find_missing(Privilege.CREATE_TABLE, view.schema(name.schema_name)) is None
 
 
 def is_hidden(view: CatalogView, table: BoundTable) -> bool:
@@ -131,7 +131,7 @@ def _may_not_read(view: CatalogView, entries: Iterable[PathOwner]) -> bool:
     rights = view.rights
     if rights is None:
         return False
-    return any(rights.missing(_READING.get(type(entry), Privilege.SELECT), entry) is not None for entry in entries)
+    return any(rights.find_missing(_READING.get(type(entry), Privilege.SELECT), entry) is not None for entry in entries)
 
 
 def visible_keys(view: CatalogView, table: BoundTable) -> tuple[TableKey, ...]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from engine.runtime.accesses import Lineage
 from engine.runtime.results import ResultStream
 from engine.spool.spool import Spool
-from engine.spool.spool_file import AnyBatch, SpoolFile, StoredBatch, loaded
+from engine.spool.spool_file import AnyBatch, SpoolFile, StoredBatch, load_batch
 
 # Approximate size of an entry besides its rows.
 _OVERHEAD_BYTES, _COLUMN_BYTES = 2_000, 500
@@ -36,7 +36,7 @@ class CachedResult:
 
 def keep(stream: ResultStream, pieces: Sequence[AnyBatch], lineage: Lineage | None) -> CachedResult:
     """Returns the result of `stream`, whose rows are `pieces`."""
-    batches = [loaded(piece) for piece in pieces]
+    batches = [load_batch(piece) for piece in pieces]
     counted = pa.MockOutputStream()  # a growing sink would hold up to twice the bytes
     _write(counted, stream.schema, batches)
     buffer = pa.allocate_buffer(counted.size())

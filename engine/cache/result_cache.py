@@ -31,7 +31,7 @@ import pyarrow as pa
 from catalog.errors import SqlError
 from engine.cache.cached_result import CachedResult, StoredResult
 from engine.concurrency.cancel import CancelToken
-from engine.runtime.metrics import MetricFamily, MetricKind, counter, labelled
+from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels
 from engine.runtime.results import FileListRequest, Repeatable
 from engine.spool.spool import Spool
 
@@ -289,7 +289,7 @@ class ResultCache:
         results = (("memory", counts.hits - counts.read_back), ("file", counts.read_back), ("miss", counts.misses))
         looked_up = (({"result": name}, float(value)) for name, value in results)
         name, text = "gateway_result_cache_lookups_total", "Queries looked up: answered from memory or a file, or run."
-        yield labelled(MetricKind.COUNTER, name, text, looked_up)
+        yield family_with_labels(MetricKind.COUNTER, name, text, looked_up)
         yield counter("gateway_result_cache_waits_total", "Queries that waited for the same one.", counts.waits)
         yield counter("gateway_result_cache_kept_total", "Answers put into the cache.", counts.cached)
         yield counter("gateway_result_cache_evictions_total", "Answers removed to make room.", counts.evicted)
@@ -299,7 +299,7 @@ class ResultCache:
             ("max_bytes", "Bytes that kept answers may take.", self.bytes_max, self.stored_bytes_max),
         ):
             values = (({"place": "memory"}, float(in_memory)), ({"place": "file"}, float(in_files)))
-            yield labelled(MetricKind.GAUGE, f"gateway_result_cache_{unit}", text, values)
+            yield family_with_labels(MetricKind.GAUGE, f"gateway_result_cache_{unit}", text, values)
 
     def close(self) -> None:
         """Removes all entries."""

@@ -91,7 +91,7 @@ class RetryPolicy:
                 catch_up()
             done, attempts = self._rebase(attempt)
             if done is not None:
-                self.write_queue.committed(table_root, version_of(done))
+                self.write_queue.note_commit(table_root, version_of(done))
             return done, attempts
 
     def _rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:

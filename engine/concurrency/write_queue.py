@@ -61,7 +61,7 @@ class WriteQueue:
                 cancel.pause(pause_s)
             yield has_waited or pause_s is not None
 
-    def committed(self, table_root: str, version: int) -> None:
+    def note_commit(self, table_root: str, version: int) -> None:
         """Records this server's commit. Versions between it and the previous one came from writers elsewhere."""
         with self._guard:
             run = self._runs.get(table_root) or _Run(pause_s=self._yield_s)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from catalog.conditions import ConstraintViolated, NotNullColumnMissing
 from catalog.names import quote
-from engine.enforcement.row_checks import described
+from engine.enforcement.row_checks import format_values
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import Expression, parse_expression
 from engine.tables.column_metadata import DEFAULT, captured_with
@@ -68,10 +68,10 @@ def _generated_columns(plan: WritePlan) -> Iterator[tuple[StructField, Expressio
 def _check(column: StructField, expression: Expression) -> RowCheck:
     text = f"{quote(column.name)} <=> {expression.in_parentheses}"
 
-    def violated(values: Values) -> ConstraintViolated:
+    def violation(values: Values) -> ConstraintViolated:
         return ConstraintViolated(
-            "Generated Column", f"({quote(column.name)} <=> ({expression.text}))", described(values)
+            "Generated Column", f"({quote(column.name)} <=> ({expression.text}))", format_values(values)
         )
 
     shown = ((column.name,), *expression.columns)
-    return RowCheck(text=text, shown=shown, error=violated, settings=captured_with(column))
+    return RowCheck(text=text, shown=shown, error=violation, settings=captured_with(column))

@@ -74,7 +74,7 @@ def enforce(plan: Plan) -> Plan:
         case MergePlan(table=table, updates=updates, inserts=inserts, deletes=deletes):
             if updates or deletes:
                 ensure_rows_may_go(table.snapshot.table_config, table.label)
-            return replace(plan, updates=_enforced(updates), inserts=_enforced(inserts))
+            return replace(plan, updates=_enforce_changes(updates), inserts=_enforce_changes(inserts))
         case CopyPlan(insert=insert):
             if insert is None:
                 return plan
@@ -90,7 +90,7 @@ def enforce(plan: Plan) -> Plan:
             assert_never(plan)
 
 
-def _enforced(changes: tuple[ChangedValues, ...]) -> tuple[ChangedValues, ...]:
+def _enforce_changes(changes: tuple[ChangedValues, ...]) -> tuple[ChangedValues, ...]:
     return tuple(replace(change, rows=enforce_write(change.rows)) for change in changes)
 
 

@@ -47,7 +47,7 @@ def generate_identities(plan: WritePlan) -> WritePlan:
     return replace(plan, identities=tuple(missing))
 
 
-def with_values_taken(plan: WritePlan, taken: MinMaxValues) -> WritePlan:
+def continue_identity_values(plan: WritePlan, taken: MinMaxValues) -> WritePlan:
     """Returns the plan for another write in the same version, whose values continue after those in `taken`."""
     identities = []
     for column in plan.identities:
@@ -56,7 +56,7 @@ def with_values_taken(plan: WritePlan, taken: MinMaxValues) -> WritePlan:
     return replace(plan, identities=tuple(identities))
 
 
-def joined(one: MinMaxValues, other: MinMaxValues) -> MinMaxValues:
+def merge_min_max(one: MinMaxValues, other: MinMaxValues) -> MinMaxValues:
     """Combines minimum and maximum values from two writes."""
     both = {name: (min(one[name][0], other[name][0]), max(one[name][1], other[name][1])) for name in one.keys() & other}
     return {**one, **other, **both}
@@ -66,10 +66,12 @@ def moved_high_water_marks(
     identities: Iterable[IdentityColumn], written: MinMaxValues
 ) -> tuple[SetColumnMetadata, ...]:
     """Returns the high-water mark changes that follow from the written values."""
-    return tuple(_moved(identities, written))
+    return tuple(_advance_high_water_marks(identities, written))
 
 
-def _moved(identities: Iterable[IdentityColumn], written: MinMaxValues) -> Iterable[SetColumnMetadata]:
+def _advance_high_water_marks(
+    identities: Iterable[IdentityColumn], written: MinMaxValues
+) -> Iterable[SetColumnMetadata]:
     for column in identities:
         # A statement that wrote no row moves nothing, and then commits without metadata, so
         # that it conflicts with nobody.

@@ -87,8 +87,8 @@ def _each(
 
 
 def _check(column: str, text: str) -> RowCheck:
-    return RowCheck(text=text, shown=(), error=partial(_violated, column))
+    return RowCheck(text=text, shown=(), error=partial(_violation, column))
 
 
-def _violated(column: str, _: Values) -> NotNullViolated:
+def _violation(column: str, _: Values) -> NotNullViolated:
     return NotNullViolated(column)

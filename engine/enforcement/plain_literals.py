@@ -93,7 +93,7 @@ def _columns(rows: WritePlan, values: Sequence[Sequence[PlainValue]]) -> pa.Tabl
             raise _NotPlain
         type_ = _arrow_type(stored.data_type)
         _ensure_one_kind(given[column.name])
-        stored_values = [_stored(value, stored.data_type) for value in given[column.name]]
+        stored_values = [_as_stored(value, stored.data_type) for value in given[column.name]]
         number = stored.metadata.get(FIELD_ID)
         metadata = None if number is None else {b"PARQUET:field_id": str(number).encode()}
         fields.append(pa.field(stored.name, type_, metadata=metadata))
@@ -136,7 +136,7 @@ def _ensure_one_kind(values: Sequence[PlainValue]) -> None:
         raise _NotPlain
 
 
-def _stored(value: PlainValue, data_type: DataType) -> PlainValue:
+def _as_stored(value: PlainValue, data_type: DataType) -> PlainValue:
     """Returns the literal as stored in a column with this type, without loss."""
     match value:
         case None:
@@ -155,7 +155,7 @@ def _stored(value: PlainValue, data_type: DataType) -> PlainValue:
         case str() if data_type is PrimitiveType.STRING and len(value.encode()) <= _TEXT_BYTES_MAX:
             return value
         case str() if data_type is PrimitiveType.DATE:
-            return _stored(_date(value), data_type)
+            return _as_stored(_date(value), data_type)
         case date() if data_type is PrimitiveType.DATE and value.year >= _YEAR_MIN:
             return value
         case _:  # any other pair of a literal and a type

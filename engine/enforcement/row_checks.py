@@ -27,10 +27,10 @@ def constraint_check(constraint: Constraint) -> RowCheck:
     """Returns a constraint's check."""
     expression = parse_expression(constraint.expression)
 
-    def violated(values: Values) -> ConstraintViolated:
-        return ConstraintViolated(constraint.name, f"({constraint.expression})", described(values))
+    def violation(values: Values) -> ConstraintViolated:
+        return ConstraintViolated(constraint.name, f"({constraint.expression})", format_values(values))
 
-    return RowCheck(text=expression.text, shown=expression.columns, error=violated, settings=constraint.settings)
+    return RowCheck(text=expression.text, shown=expression.columns, error=violation, settings=constraint.settings)
 
 
 def enforce_replace_where(plan: WritePlan) -> WritePlan:
@@ -43,10 +43,10 @@ def enforce_replace_where(plan: WritePlan) -> WritePlan:
         raise FunctionSettingsDiffer(function)
     expression = parse_expression(plan.replaces)
 
-    def violated(values: Values) -> ReplaceWhereViolated:
-        return ReplaceWhereViolated(expression.text, described(values))
+    def violation(values: Values) -> ReplaceWhereViolated:
+        return ReplaceWhereViolated(expression.text, format_values(values))
 
-    check = RowCheck(text=expression.text, shown=expression.columns, error=violated)
+    check = RowCheck(text=expression.text, shown=expression.columns, error=violation)
     return replace(plan, checks=(*plan.checks, check))
 
 
@@ -65,6 +65,6 @@ def ensure_rows_may_go(config: TableConfig, label: str) -> None:
         raise CannotModifyAppendOnly(label)
 
 
-def described(values: Values) -> str:
+def format_values(values: Values) -> str:
     """Formats a line per column, by name, each after a line break."""
     return "".join(f"\n - {name} : {'null' if value is None else value}" for name, value in sorted(values.items()))

@@ -83,7 +83,7 @@ def row_writing(plan: WritePlan, token: str) -> RowWriting:
         order=_order(config.sort_columns),
         names=tuple(field.name for field in config.schema.fields if is_stored(field)),
     )
-    return _arranged(writing, plan)
+    return _with_arrangement(writing, plan)
 
 
 def _order(columns: Iterable[SortColumn]) -> tuple[OrderColumn, ...]:
@@ -104,7 +104,7 @@ def _source(source: PartitionSource | SortColumn) -> str:
     return column if source.divisor == 1 else f"{column} div {source.divisor}"
 
 
-def _arranged(writing: RowWriting, plan: WritePlan) -> RowWriting:
+def _with_arrangement(writing: RowWriting, plan: WritePlan) -> RowWriting:
     """Applies the plan's file arrangement, if it has one."""
     match plan.arrangement:
         case None:
@@ -169,15 +169,15 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     names = (*plan.schema.names, *extra)
     if [*(column.name for column in plan.target_columns), *extra] != list(names):
         known = [name for name in names if name not in plan.generated.keys() | plan.identity_names]
-        yield _filled(plan, known, plan.constants)
+        yield _value_step(plan, known, plan.constants)
         given = [name for name in names if name not in plan.generated]
         if plan.identities:
-            yield _counted(plan, known)
+            yield _identity_step(plan, known)
             yield _columns(given, {})
         if plan.generated:
             if plan.stored_as.keys() & given:  # generated values depend on the values as stored
                 yield _columns(given, plan.stored_as)
-            yield from _generated(plan, names)
+            yield from _generated_column_steps(plan, names)
     if plan.stored_as:
         yield _columns(names, plan.stored_as)
     if plan.checks:
@@ -191,7 +191,7 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
             texts = {name: _true_unless_copied(plan, check.text) for name, check in same.items()}
             yield replace(_columns(with_outcomes, texts), settings=settings)
         # One more projection raises for the first check whose outcome is not true.
-        yield _columns(names, {_first_stored(plan): _raising(plan, outcomes, token)})
+        yield _columns(names, {_first_stored_column(plan): _raise_unless_true(plan, outcomes, token)})
     stored = (*stored_columns(plan.schema).names, *(column.name for column in plan.extra_columns))
     if stored != names:
         yield _columns(stored, _of_before(plan))
@@ -200,17 +200,19 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
         yield _columns(stored, values)
 
 
-def _generated(plan: WritePlan, names: Sequence[str]) -> Iterable[Step]:
+def _generated_column_steps(plan: WritePlan, names: Sequence[str]) -> Iterable[Step]:
     """Yields a step for each set of captured settings; no generated column depends on another one."""
     captured = {name: captured_with(field) for name in plan.generated if (field := plan.schema.field(name)) is not None}
     missing = set(plan.generated)
     for settings in dict.fromkeys(captured.values()):
-        texts = {name: _of_changed(plan, plan.generated[name]) for name, each in captured.items() if each == settings}
+        texts = {
+            name: _for_changed_rows(plan, plan.generated[name]) for name, each in captured.items() if each == settings
+        }
         missing -= texts.keys()
-        yield replace(_filled(plan, [name for name in names if name not in missing], texts), settings=settings)
+        yield replace(_value_step(plan, [name for name in names if name not in missing], texts), settings=settings)
 
 
-def _of_changed(plan: WritePlan, text: str) -> str:
+def _for_changed_rows(plan: WritePlan, text: str) -> str:
     """Restricts a value to changed rows: other rows' values may be invalid arguments for its expression."""
     return text if plan.copied_columns is None else f"CASE WHEN {quote(plan.copied_columns.flag)} THEN {text} END"
 
@@ -234,7 +236,7 @@ def _columns(names: Iterable[str], texts: Mapping[str, str]) -> Step:
     return Step(expressions=tuple(NamedExpression(name=name, text=texts.get(name, quote(name))) for name in names))
 
 
-def _counted(plan: WritePlan, known: Sequence[str]) -> Step:
+def _identity_step(plan: WritePlan, known: Sequence[str]) -> Step:
     """Adds identity columns. Any shuffle must precede this step (`engine.enforcement.identity`)."""
     partitions = plan.config.partition_columns
     counters = tuple(Counter(name=each.name, first=each.next_value, step=each.step) for each in plan.identities)
@@ -245,7 +247,7 @@ def _counted(plan: WritePlan, known: Sequence[str]) -> Step:
     )
 
 
-def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> Step:
+def _value_step(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> Step:
     """Adds values that the query does not provide, by store assignment and with length checks, like provided values."""
     columns = {column.name: column for column in (*plan.schema.fields, *plan.extra_columns, *_copied_columns(plan))}
     fields = [columns[name] for name in names]
@@ -254,12 +256,12 @@ def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> 
     return replace(_columns(names, texts), assigned=StructType(tuple(assigned)).to_json() if is_assigned else None)
 
 
-def _first_stored(plan: WritePlan) -> str:
+def _first_stored_column(plan: WritePlan) -> str:
     """Returns the column that carries `raise_error`: Spark prunes an expression that the writer does not read."""
     return stored_columns(plan.schema).names[0]
 
 
-def _raising(plan: WritePlan, outcomes: list[str], token: str) -> str:
+def _raise_unless_true(plan: WritePlan, outcomes: list[str], token: str) -> str:
     """Returns the first stored column, unless a check is not true."""
     cases = (
         # "CHECK Constraints": a row is rejected if the expression is false or null. SQL's
@@ -267,7 +269,7 @@ def _raising(plan: WritePlan, outcomes: list[str], token: str) -> str:
         f"WHEN {quote(outcome)} IS NOT TRUE THEN raise_error(concat('{token}:{number}:', {_values(plan, check)}))"
         for number, (outcome, check) in enumerate(zip(outcomes, plan.checks, strict=True))
     )
-    return f"CASE {' '.join(cases)} ELSE {quote(_first_stored(plan))} END"
+    return f"CASE {' '.join(cases)} ELSE {quote(_first_stored_column(plan))} END"
 
 
 def _values(plan: WritePlan, check: RowCheck) -> str:

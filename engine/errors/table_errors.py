@@ -12,7 +12,7 @@ COPY_ROWS = "CREATE TABLE … AS SELECT makes a copy of its rows."
 
 
 @contextmanager
-def naming(table: str) -> Iterator[None]:
+def name_table_in_errors(table: str) -> Iterator[None]:
     """Names the table in errors from the block as the user did, instead of by its location."""
     try:
         yield

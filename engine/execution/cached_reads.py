@@ -39,7 +39,7 @@ def cached_query(plan: ReadPlan, context: ExecutionContext) -> ResultStream:
     versions = read_key(plan, facts, context.request, context.parameters)
     if versions is None:
         return context.executor.stream_query(plan, context.request, context.parameters)
-    found = _claimed(versions, plan, cache, context)
+    found = _claim(versions, plan, cache, context)
     if isinstance(found, CachedResult) and _answers(found, context):
         return _replayed_result(found, context)
     in_flight = found if isinstance(found, InFlightQuery) else None
@@ -56,7 +56,7 @@ def cached_query(plan: ReadPlan, context: ExecutionContext) -> ResultStream:
             in_flight.end(alone=True)  # if it has not ended yet
 
 
-def _claimed(
+def _claim(
     versions: ReadKey, plan: ReadPlan, cache: ResultCache, context: ExecutionContext
 ) -> CachedResult | InFlightQuery | None:
     """Returns the cached result, or a run that others wait for; None: an independent run."""
@@ -85,7 +85,7 @@ def _key(versions: ReadKey, known: Repeatable | None, plan: ReadPlan, cache: Res
     return _with_files(versions, cache.file_requests(versions.asker(known)), plan, cache).of(known)
 
 
-def explained(plan: ReadPlan, context: ExecutionContext) -> str:
+def explain_cache(plan: ReadPlan, context: ExecutionContext) -> str:
     """Reports whether the result is in the cache, for EXPLAIN."""
     cache = context.sources.results
     if cache is None or not context.request.caches_results:
@@ -167,7 +167,7 @@ class _Miss:
             if self.in_flight is not None:
                 self.in_flight.end(alone=True)
             assert on_rows is not None
-            on_rows(replace(stream, source=self._recording(stream), on_close=stream.close))
+            on_rows(replace(stream, source=self._cache_while_reading(stream), on_close=stream.close))
 
         return replace(
             request,
@@ -187,14 +187,14 @@ class _Miss:
         pieces = deque(stream.pieces())
         _ensure_whole(stream, sum(piece.num_rows for piece in pieces))
         if sum(map(batch_bytes, pieces)) > self.cache.entry_bytes_max:
-            return replace(stream, source=_taken(pieces, len(pieces)), on_close=partial(_give_up, pieces, stream))
+            return replace(stream, source=_take_pieces(pieces, len(pieces)), on_close=partial(_give_up, pieces, stream))
         cached = self._put(stream, tuple(pieces))
         if self.in_flight is not None:
             self.in_flight.end(alone=False)
         stream.close()
         return cached.stream()
 
-    def _recording(self, stream: ResultStream) -> Iterator[AnyBatch]:
+    def _cache_while_reading(self, stream: ResultStream) -> Iterator[AnyBatch]:
         """Yields a streaming result's rows, and caches them when its client has read all."""
         read: list[AnyBatch] = []
         left, rows = self.cache.entry_bytes_max, 0
@@ -218,7 +218,7 @@ class _Miss:
         return cached
 
 
-def _taken(pieces: deque[AnyBatch], count: int) -> Iterator[AnyBatch]:
+def _take_pieces(pieces: deque[AnyBatch], count: int) -> Iterator[AnyBatch]:
     """Yields `count` pieces. Each reference is released immediately, because a result's files are removed with the last
     one.
 

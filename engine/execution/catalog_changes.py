@@ -31,7 +31,7 @@ def change_catalog(plan: CatalogPlan, catalog: Catalog, request: StatementReques
         return Outcome(result=empty_result())
     now_ms = request.now_ms()
     if isinstance(change, CreateView):
-        change = replace(change, entry=_stamped(change.entry, now_ms))
+        change = replace(change, entry=_with_creation(change.entry, now_ms))
     if isinstance(change, SetViewProperties):
         change = replace(change, altered_ms=now_ms, altered_by=request.identity.principal)
     if isinstance(change, CreateFunction):
@@ -47,7 +47,7 @@ def change_catalog(plan: CatalogPlan, catalog: Catalog, request: StatementReques
     return Outcome(result=empty_result())
 
 
-def _stamped(entry: ViewEntry, now_ms: int) -> ViewEntry:
+def _with_creation(entry: ViewEntry, now_ms: int) -> ViewEntry:
     return replace(entry, created_ms=now_ms, created_by=entry.owner, altered_ms=now_ms, altered_by=entry.owner)
 
 
@@ -84,12 +84,12 @@ def rename_temporary_view(plan: RenameTemporaryViewPlan, shared: GlobalViews, re
         shared.rename(request.identity, plan.entry.name, entry)
         return Outcome(result=empty_result())
 
-    def renamed(state: SessionState) -> SessionState:
+    def rename(state: SessionState) -> SessionState:
         if state.temporary_view((entry.name.table,)) is not None:
             raise TableAlreadyExists(entry.name.table)
         return state.without_temporary_view(plan.entry.name).with_temporary_view(entry)
 
-    return Outcome(result=empty_result(), change=renamed)
+    return Outcome(result=empty_result(), change=rename)
 
 
 def create_temporary_function(plan: CreateTemporaryFunctionPlan, now_ms: int) -> Outcome:

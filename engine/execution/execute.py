@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from engine.binding.bound import BoundStatement, Outcome
-from engine.execution.cached_reads import cached_query, explained
+from engine.execution.cached_reads import cached_query, explain_cache
 from engine.execution.catalog_changes import (
     change_catalog,
     create_temporary_function,
@@ -102,12 +102,12 @@ def _answer(plan: AnsweringPlan, context: ExecutionContext) -> Outcome:
             context.request.profile.add_note(f"{table.label}: version {table.snapshot.version}, answered from the log")
             return Outcome(result=small_result(columns, rows))
         case ExplainPlan(mode=mode, read=read, note=note):
-            notes = f"{note}\n{explained(read, context)}"
+            notes = f"{note}\n{explain_cache(read, context)}"
             return Outcome(result=context.executor.explain(read, mode, notes, context.request, context.parameters))
         case SchemaPlan(read=read):
             return Outcome(result=context.executor.describe(read, context.request, context.parameters))
         case CommandPlan(statement=statement, bound=bound):
-            return answered(statement, bound)
+            return answer_command(statement, bound)
         case TokenPlan():
             return answer_tokens(plan, context.sources.tokens)
         case CatalogPlan():
@@ -149,7 +149,7 @@ def _answer(plan: AnsweringPlan, context: ExecutionContext) -> Outcome:
             assert_never(plan)
 
 
-def answered(statement: Statement, bound: BoundStatement) -> Outcome:
+def answer_command(statement: Statement, bound: BoundStatement) -> Outcome:
     answer = spec_of(statement).answer
     assert answer is not None, "only statements that Spark has no part in have a CommandPlan"
     return answer(bound, statement)

@@ -14,7 +14,7 @@ from engine.binding.bound import BoundStatement
 from engine.planning.plans.reads import QueryColumn, ReadPlan
 from engine.planning.plans.write_plan import WritePlan
 from engine.sql.expressions import Expression
-from engine.sql.query.source_text import joined
+from engine.sql.query.source_text import join_texts
 from engine.sql.query.splice import Edit
 
 
@@ -102,7 +102,7 @@ class GivenRows:
         names = ", ".join(f"c{at}" for at in range(self.width))
         selected_columns = ", ".join(f"c{at}" for at in self.selected_columns)
         where = "" if self.number is None else f" WHERE c{self.width - 1} = {self.number}"
-        text = joined((f"SELECT {selected_columns} FROM (", source.text, f"\n) AS given({names}){where}"))
+        text = join_texts((f"SELECT {selected_columns} FROM (", source.text, f"\n) AS given({names}){where}"))
         return replace(source, text=text)
 
 

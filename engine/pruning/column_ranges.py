@@ -172,9 +172,9 @@ def cast_bounds(bounds: Bounds, target: DataType) -> Bounds | None:
             # neither preserves the order.
             return replace(bounds, data_type=target) if INTEGRAL_DIGITS[source] < INTEGRAL_DIGITS[target] else None
         case (PrimitiveType(), DecimalType()) if source in INTEGRAL_DIGITS:
-            return _rescaled(bounds, INTEGRAL_DIGITS[source], 0, target)
+            return _rescale(bounds, INTEGRAL_DIGITS[source], 0, target)
         case DecimalType(), DecimalType():
-            return _rescaled(bounds, source.precision - source.scale, source.scale, target)
+            return _rescale(bounds, source.precision - source.scale, source.scale, target)
         case (PrimitiveType() | DecimalType(), PrimitiveType()) if target in FLOATING:
             return _as_floating(bounds, target)
         case PrimitiveType(), PrimitiveType():
@@ -183,7 +183,7 @@ def cast_bounds(bounds: Bounds, target: DataType) -> Bounds | None:
             return None
 
 
-def _rescaled(bounds: NumericBounds, digits: int, scale: int, target: DecimalType) -> NumericBounds | None:
+def _rescale(bounds: NumericBounds, digits: int, scale: int, target: DecimalType) -> NumericBounds | None:
     """Returns bounds for a decimal that can hold every value: only the scale in the literal changes."""
     if target.scale < scale or target.precision - target.scale < digits:
         return None

@@ -140,10 +140,10 @@ def _range(values: pa.Array, data_type: DataType) -> tuple[Bound, Bound] | tuple
     found = pc.min_max(values).as_py()
     if found["min"] is None:
         return None, None
-    return _bound(found["min"]), _bound(found["max"])
+    return _to_bound(found["min"]), _to_bound(found["max"])
 
 
-def _bound(value: Any) -> Bound:
+def _to_bound(value: Any) -> Bound:
     match value:
         case datetime():
             return int(pa.scalar(value, pa.timestamp("us", tz=None if value.tzinfo is None else "UTC")).value)

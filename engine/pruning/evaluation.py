@@ -135,7 +135,7 @@ class _Evaluation:
         bounds = _bounds(known, predicate.operand, literal.type)
         answers = bounds.compare(predicate.operator, literal, numbers_only=numbers_only) if bounds else None
         if known is None or answers is None:
-            return _any_value(known, predicate.operand, null_safe=null_safe)
+            return _unknown_value(known, predicate.operand, null_safe=null_safe)
         true, false = answers
         if null_safe:
             false = (false & known.has_value) | known.has_null
@@ -151,7 +151,7 @@ class _Evaluation:
         bounds = _bounds(known, predicate.operand, literals[0].type)
         answers = bounds.among(literals) if bounds else None
         if known is None or answers is None:
-            return _any_value(known, predicate.operand)
+            return _unknown_value(known, predicate.operand)
         result = _of_values(known, answers)
         # If one of the literals is null, no value is known to differ from all literals.
         return (result & ~FALSE) | ((result & FALSE) << np.uint8(1)) if has_null else result
@@ -162,11 +162,11 @@ class _Evaluation:
         known = self.source.column(column_of(predicate.operand).path)
         bounds = _bounds(known, predicate.operand, PrimitiveType.STRING)
         if known is None or not isinstance(bounds, BytesBounds):
-            return _any_value(known, predicate.operand)
+            return _unknown_value(known, predicate.operand)
         return _of_values(known, bounds.starts_with(predicate.prefix.encode("utf-8", "surrogatepass")))
 
 
-def _any_value(known: KnownColumn | None, operand: Operand, *, null_safe: bool = False) -> Truths:
+def _unknown_value(known: KnownColumn | None, operand: Operand, *, null_safe: bool = False) -> Truths:
     """Returns all truth values for an unsupported leaf; for a plain column null still gives null."""
     if null_safe:
         return truths(can_be_true=_YES, can_be_false=_YES, can_be_null=_NO)

@@ -297,24 +297,24 @@ def _limit(generated: _Generated, moment: datetime, lower: bool) -> Predicate | 
     away = -gap if lower else gap
     match generated.expression, generated.data_type:
         case DateOf(), PrimitiveType.DATE:
-            return _bound(column, moment.date(), lower)
+            return _bound_filter(column, moment.date(), lower)
         case TruncatedDate(unit=unit), PrimitiveType.DATE if unit in _DATE_UNITS:
-            return _bound(column, _truncate(moment, unit).date(), lower)
+            return _bound_filter(column, _truncate(moment, unit).date(), lower)
         case FormattedDate(format=spelled), PrimitiveType.STRING if spelled in DATE_FORMATS:
             shifted = _shift(moment, away)
             if shifted is None:
                 return None
-            bound = _bound(column, _format(shifted, spelled), lower)
+            bound = _bound_filter(column, _format(shifted, spelled), lower)
             return Or((bound, StartsWith(column, "+"))) if lower else bound  # years after 9999 begin with a plus sign
         case TruncatedTimestamp(unit=unit), PrimitiveType.TIMESTAMP:
             start = _shift(_truncate(moment, unit) if lower else moment, away)
             shifted = None if start is None else _shift(start, -_PARTITION_SLACK if lower else _PARTITION_SLACK)
-            return None if shifted is None else _bound(column, shifted.replace(tzinfo=UTC), lower)
+            return None if shifted is None else _bound_filter(column, shifted.replace(tzinfo=UTC), lower)
         case _:  # any other pair of an expression and a type
             return None
 
 
-def _bound(column: Column, value: int | str | date | datetime, lower: bool) -> Compare:
+def _bound_filter(column: Column, value: int | str | date | datetime, lower: bool) -> Compare:
     return Compare(Operator.GREATER_OR_EQUAL if lower else Operator.LESS_OR_EQUAL, column, Literal.of(value))
 
 
@@ -356,6 +356,6 @@ def _lexicographic(moment: datetime, chain: Sequence[tuple[Part, Column]], lower
     (part, column), rest = chain[0], chain[1:]
     value = _FIELDS[part](moment)
     if not rest:
-        return _bound(column, value, lower)
+        return _bound_filter(column, value, lower)
     beyond = Compare(Operator.GREATER if lower else Operator.LESS, column, Literal.of(value))
     return Or((beyond, And((compare(column.path, "=", value), _lexicographic(moment, rest, lower)))))

@@ -81,7 +81,7 @@ class PartitionColumn:
         values = self.values.drop_null()
         return len(values.unique()) == len(values)
 
-    def known(self) -> KnownColumn:
+    def statistics(self) -> KnownColumn:
         """Returns statistics for the distinct values."""
         null = self.null
         bounds = None if self.values is None else bounds_of_values(self.values, self.data_type)

@@ -214,7 +214,7 @@ class _DistinctValues:
     """One partition column's distinct values as an evaluation's source."""
 
     def __init__(self, partition: PartitionColumn) -> None:
-        self._known = partition.known()
+        self._known = partition.statistics()
 
     def shortcut(self, predicate: Predicate) -> None:
         return None

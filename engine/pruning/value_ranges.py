@@ -98,32 +98,32 @@ class OrderedBounds(ABC, Generic[P]):
         """
 
     @abstractmethod
-    def some_below(self, probe: P) -> Mask: ...
+    def may_be_below(self, probe: P) -> Mask: ...
 
     @abstractmethod
-    def some_at_most(self, probe: P) -> Mask: ...
+    def may_be_at_most(self, probe: P) -> Mask: ...
 
     @abstractmethod
-    def some_above(self, probe: P, *, numbers_only: bool = False) -> Mask:
+    def may_be_above(self, probe: P, *, numbers_only: bool = False) -> Mask:
         """Returns whether some value may be above; `numbers_only` excludes NaN."""
 
     @abstractmethod
-    def some_at_or_above(self, probe: P, *, numbers_only: bool = False) -> Mask: ...
+    def may_be_at_or_above(self, probe: P, *, numbers_only: bool = False) -> Mask: ...
 
     @abstractmethod
-    def some_among(self, probes: Sequence[P]) -> Answers:
+    def may_be_among(self, probes: Sequence[P]) -> Answers:
         """Returns whether a value may be among many literals. Faster than one by one, and equally precise."""
 
     def is_nan(self, probe: P) -> bool:
         return False
 
-    def some_equal(self, probe: P) -> Mask:
+    def may_be_equal(self, probe: P) -> Mask:
         # Equality with a number excludes NaN, so the file's maximum number is a valid bound
         # even if the statistics omit NaN.
-        return self.some_at_most(probe) & self.some_at_or_above(probe, numbers_only=not self.is_nan(probe))
+        return self.may_be_at_most(probe) & self.may_be_at_or_above(probe, numbers_only=not self.is_nan(probe))
 
-    def some_different(self, probe: P) -> Mask:
-        return self.some_below(probe) | self.some_above(probe)
+    def may_differ(self, probe: P) -> Mask:
+        return self.may_be_below(probe) | self.may_be_above(probe)
 
     def compare(self, operator: Operator, literal: Literal, *, numbers_only: bool = False) -> Answers | None:
         """Returns None if the literal cannot be compared. `numbers_only`: NaN does not matter."""
@@ -132,17 +132,17 @@ class OrderedBounds(ABC, Generic[P]):
             return None
         match operator:
             case Operator.EQUAL | Operator.NULL_SAFE_EQUAL:
-                return Answers(self.some_equal(probe), self.some_different(probe))
+                return Answers(self.may_be_equal(probe), self.may_differ(probe))
             case Operator.NOT_EQUAL:
-                return Answers(self.some_different(probe), self.some_equal(probe))
+                return Answers(self.may_differ(probe), self.may_be_equal(probe))
             case Operator.LESS:
-                return Answers(self.some_below(probe), self.some_at_or_above(probe))
+                return Answers(self.may_be_below(probe), self.may_be_at_or_above(probe))
             case Operator.LESS_OR_EQUAL:
-                return Answers(self.some_at_most(probe), self.some_above(probe))
+                return Answers(self.may_be_at_most(probe), self.may_be_above(probe))
             case Operator.GREATER:
-                return Answers(self.some_above(probe, numbers_only=numbers_only), self.some_at_most(probe))
+                return Answers(self.may_be_above(probe, numbers_only=numbers_only), self.may_be_at_most(probe))
             case Operator.GREATER_OR_EQUAL:
-                return Answers(self.some_at_or_above(probe, numbers_only=numbers_only), self.some_below(probe))
+                return Answers(self.may_be_at_or_above(probe, numbers_only=numbers_only), self.may_be_below(probe))
             case _:
                 assert_never(operator)
 
@@ -152,10 +152,10 @@ class OrderedBounds(ABC, Generic[P]):
         if len(probes) < len(literals):
             return None
         if len(probes) > _FEW_LITERALS:
-            return self.some_among(probes)
+            return self.may_be_among(probes)
         true, false = np.asarray(False), np.asarray(True)
         for probe in probes:
-            true, false = true | self.some_equal(probe), false & self.some_different(probe)
+            true, false = true | self.may_be_equal(probe), false & self.may_differ(probe)
         return Answers(true, false)
 
 
@@ -206,22 +206,22 @@ class NumericBounds(OrderedBounds[Probe]):
             case _:
                 assert_never(self.data_type)
 
-    def some_below(self, probe: Probe) -> Mask:
+    def may_be_below(self, probe: Probe) -> Mask:
         return np.asarray(self.low < probe.below, dtype=bool)
 
-    def some_at_most(self, probe: Probe) -> Mask:
+    def may_be_at_most(self, probe: Probe) -> Mask:
         return np.asarray(self.low <= probe.at_most, dtype=bool)
 
-    def some_above(self, probe: Probe, *, numbers_only: bool = False) -> Mask:
+    def may_be_above(self, probe: Probe, *, numbers_only: bool = False) -> Mask:
         return np.asarray(self._high(numbers_only) > probe.above, dtype=bool)
 
-    def some_at_or_above(self, probe: Probe, *, numbers_only: bool = False) -> Mask:
+    def may_be_at_or_above(self, probe: Probe, *, numbers_only: bool = False) -> Mask:
         return np.asarray(self._high(numbers_only) >= probe.at_or_above, dtype=bool)
 
     def is_nan(self, probe: Probe) -> bool:
         return self.data_type in FLOATING and bool(probe.at_or_above == NAN_KEY)
 
-    def some_among(self, probes: Sequence[Probe]) -> Answers:
+    def may_be_among(self, probes: Sequence[Probe]) -> Answers:
         has_nan = any(self.is_nan(probe) for probe in probes)
         if self.number_high is not None and has_nan:
             return Answers(np.asarray(True), np.asarray(True))
@@ -299,31 +299,31 @@ class BytesBounds(OrderedBounds[bytes]):
         value = literal.value.encode("utf-8", "surrogatepass") if isinstance(literal.value, str) else literal.value
         return value if isinstance(value, bytes) else None
 
-    def some_below(self, probe: bytes) -> Mask:
+    def may_be_below(self, probe: bytes) -> Mask:
         return _ask(pc.less, self.low, probe)
 
-    def some_at_most(self, probe: bytes) -> Mask:
+    def may_be_at_most(self, probe: bytes) -> Mask:
         return _ask(pc.less_equal, self.low, probe)
 
-    def some_above(self, probe: bytes, *, numbers_only: bool = False) -> Mask:
+    def may_be_above(self, probe: bytes, *, numbers_only: bool = False) -> Mask:
         return self._reach(pc.greater, probe)
 
-    def some_at_or_above(self, probe: bytes, *, numbers_only: bool = False) -> Mask:
+    def may_be_at_or_above(self, probe: bytes, *, numbers_only: bool = False) -> Mask:
         return self._reach(pc.greater_equal, probe)
 
     def starts_with(self, prefix: bytes) -> Answers:
         end = _after_prefix(prefix)
         if end is None:
             return Answers(np.asarray(True), np.asarray(False))
-        found = self.some_below(end) & self.some_at_or_above(prefix)
-        return Answers(found, self.some_below(prefix) | self.some_at_or_above(end))
+        found = self.may_be_below(end) & self.may_be_at_or_above(prefix)
+        return Answers(found, self.may_be_below(prefix) | self.may_be_at_or_above(end))
 
-    def some_among(self, probes: Sequence[bytes]) -> Answers:
+    def may_be_among(self, probes: Sequence[bytes]) -> Answers:
         keys = np.empty(len(probes), dtype=object)
         keys[:] = sorted(probes)
         if self.low is None or self.high is None:
-            return Answers(self.some_at_most(keys[-1]) & self.some_at_or_above(keys[0]), np.asarray(True))
-        found = self.some_at_most(keys[-1]) & self.some_at_or_above(keys[0])
+            return Answers(self.may_be_at_most(keys[-1]) & self.may_be_at_or_above(keys[0]), np.asarray(True))
+        found = self.may_be_at_most(keys[-1]) & self.may_be_at_or_above(keys[0])
         near = np.flatnonzero(found)
         lows = [low or b"" for low in self.low.take(pa.array(near)).to_pylist()]
         highs = [self._end(high, keys[-1]) for high in self.high.take(pa.array(near)).to_pylist()]

@@ -86,7 +86,7 @@ class Lineage:
     materialized_as: str | None = None
 
 
-def resolved(lineages: Iterable[Lineage]) -> tuple[list[ColumnLineage], list[ColumnSource]]:
+def resolve_lineage(lineages: Iterable[Lineage]) -> tuple[list[ColumnLineage], list[ColumnSource]]:
     """Returns the columns of tables and results that a statement's queries produced, each once with all its sources,
     and the other columns that were read. Rows that were stored between two queries are replaced by their own sources.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
+from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
 from engine.runtime.profile import SparkJob
 
 
@@ -50,7 +50,7 @@ def jvm_metrics(jvm_statistics: JvmStatistics) -> Iterator[MetricFamily]:
 
 def _by_outcome(name: str, description: str, succeeded: int, failed: int) -> MetricFamily:
     values = (({"outcome": "succeeded"}, succeeded), ({"outcome": "failed"}, failed))
-    return labelled(MetricKind.COUNTER, name, description, values)
+    return family_with_labels(MetricKind.COUNTER, name, description, values)
 
 
 def read_jobs(lines: str) -> tuple[SparkJob, ...]:

@@ -49,7 +49,9 @@ def counter(name: str, description: str, value: float) -> MetricFamily:
     return MetricFamily(name, MetricKind.COUNTER, description, (Sample(value),))
 
 
-def labelled(kind: MetricKind, name: str, description: str, values: Iterable[tuple[Labels, float]]) -> MetricFamily:
+def family_with_labels(
+    kind: MetricKind, name: str, description: str, values: Iterable[tuple[Labels, float]]
+) -> MetricFamily:
     """Returns a family with one sample for each combination of labels."""
     return MetricFamily(name, kind, description, tuple(Sample(value, labels) for labels, value in values))
 

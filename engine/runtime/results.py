@@ -16,7 +16,7 @@ from enum import StrEnum
 
 import pyarrow as pa
 
-from engine.spool.spool_file import AnyBatch, StoredBatch, loaded
+from engine.spool.spool_file import AnyBatch, StoredBatch, load_batch
 
 SQL_TYPE = b"sql_type"
 _COPIED_BYTES_MAX = 256 << 10
@@ -32,7 +32,7 @@ def sql_type_of(field_: pa.Field) -> str:
     return bytes(field_.metadata[SQL_TYPE]).decode()
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
@@ -106,7 +106,7 @@ class ResultStream:
     has_rows: bool = True
     row_counts: RowCounts | None = None
     time_zone: str = "UTC"
-    on_close: Callable[[], None] = field(default=_nothing)
+    on_close: Callable[[], None] = field(default=_do_nothing)
     wait_ready: Callable[[float], bool] = field(default=_at_once)
     # Known when the query has run to its end.
     repeatable: Repeatable = Repeatable.NEVER
@@ -123,13 +123,13 @@ class ResultStream:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yields the batches; each has `schema`."""
-        yield from map(loaded, self.source)
+        yield from map(load_batch, self.source)
 
     def pieces(self) -> Iterator[AnyBatch]:
         """Yields the batches as :meth:`batches` does, but does not read those in files."""
         yield from self.source
 
-    def limited(self, rows_max: int) -> ResultStream:
+    def limit(self, rows_max: int) -> ResultStream:
         """Returns the first `rows_max` rows of this stream, which must not be pulled in addition."""
         return replace(self, source=_first_rows(self.pieces(), rows_max), on_close=self.close, rows_made=None)
 

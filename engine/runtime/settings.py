@@ -103,7 +103,7 @@ def _text(value: str) -> str | None:
     return value or None
 
 
-def _one_of(*choices: str) -> Check:
+def _enum_check(*choices: str) -> Check:
     def check(value: str) -> str | None:
         return value.upper() if value.upper() in choices else None
 
@@ -127,7 +127,7 @@ def _limit(key: str, doc: str, check: Whole) -> Setting:
 
 
 def _option(key: str, doc: str, choices: tuple[str, ...]) -> Setting:
-    return Setting(key=key, doc=doc, check=_one_of(*choices), expected=f"one of {', '.join(choices)}")
+    return Setting(key=key, doc=doc, check=_enum_check(*choices), expected=f"one of {', '.join(choices)}")
 
 
 def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = True) -> Setting:
@@ -170,25 +170,25 @@ _ROWS = (
     Setting(
         key="spark.sql.mapKeyDedupPolicy",
         doc="What a map with the same key twice does.",
-        check=_one_of("EXCEPTION", "LAST_WIN"),
+        check=_enum_check("EXCEPTION", "LAST_WIN"),
         expected="EXCEPTION or LAST_WIN",
     ),
     Setting(
         key="spark.sql.storeAssignmentPolicy",
         doc="Casts of written values: ANSI with errors for wrong ones, STRICT none that may lose, LEGACY with nulls.",
-        check=_one_of("ANSI", "STRICT", "LEGACY"),
+        check=_enum_check("ANSI", "STRICT", "LEGACY"),
         expected="ANSI, STRICT or LEGACY",
     ),
     Setting(
         key="spark.sql.sources.partitionOverwriteMode",
         doc="Whether INSERT OVERWRITE replaces the whole table or the partitions it writes.",
-        check=_one_of("STATIC", "DYNAMIC"),
+        check=_enum_check("STATIC", "DYNAMIC"),
         expected="STATIC or DYNAMIC",
     ),
     Setting(
         key="spark.sql.legacy.timeParserPolicy",
         doc="How date patterns are parsed.",
-        check=_one_of("EXCEPTION", "CORRECTED", "LEGACY"),
+        check=_enum_check("EXCEPTION", "CORRECTED", "LEGACY"),
         expected="EXCEPTION, CORRECTED or LEGACY",
     ),
     _flag("spark.sql.adaptive.enabled", "Replan a query from the sizes seen while it runs. Unset: where that can pay."),

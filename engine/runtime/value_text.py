@@ -252,19 +252,19 @@ def _json(values: pa.Array, time_zone: str) -> pa.StringArray:
     if pa.types.is_map(kind):
         keys, items = _window(values, values.keys), _window(values, values.items)
         names = _json(keys, time_zone) if _is_nested(keys.type) else _scalar_text(keys, time_zone)
-        pairs = pc.binary_join_element_wise(_quoted(names), _json(items, time_zone), ":")
-        text = _wrapped("{", _joined(values, pairs), "}")
+        pairs = pc.binary_join_element_wise(_quote(names), _json(items, time_zone), ":")
+        text = _wrap("{", _join(values, pairs), "}")
     elif pa.types.is_struct(kind):
         text = _struct(values, time_zone)
     elif _is_nested(kind):
-        text = _wrapped("[", _joined(values, _json(_window(values, values.values), time_zone)), "]")
+        text = _wrap("[", _join(values, _json(_window(values, values.values), time_zone)), "]")
     elif pa.types.is_floating(kind):
         text = _scalar_text(values, time_zone)
-        text = pc.if_else(pc.is_finite(values), text, _quoted(text))
+        text = pc.if_else(pc.is_finite(values), text, _quote(text))
     elif any(matches(kind) for matches in _JSON_BARE):
         text = _scalar_text(values, time_zone)
     else:
-        text = _quoted(_scalar_text(values, time_zone))
+        text = _quote(_scalar_text(values, time_zone))
     return pc.fill_null(_mask_as(text, values), "null")
 
 
@@ -275,7 +275,7 @@ def _struct(values: pa.StructArray, time_zone: str) -> pa.StringArray:
         pc.binary_join_element_wise(json.dumps(field.name, ensure_ascii=False), _json(values.field(i), time_zone), ":")
         for i, field in enumerate(values.type)
     ]
-    return _wrapped("{", pc.binary_join_element_wise(*members, ","), "}")
+    return _wrap("{", pc.binary_join_element_wise(*members, ","), "}")
 
 
 def _window(values: pa.Array, children: pa.Array) -> pa.Array:
@@ -286,7 +286,7 @@ def _window(values: pa.Array, children: pa.Array) -> pa.Array:
     return children.slice(first, last - first)
 
 
-def _joined(values: pa.Array, children: pa.StringArray) -> pa.StringArray:
+def _join(values: pa.Array, children: pa.StringArray) -> pa.StringArray:
     """Joins the children's texts of each list with commas."""
     if not len(values):
         return pa.array([], pa.string())
@@ -296,16 +296,16 @@ def _joined(values: pa.Array, children: pa.StringArray) -> pa.StringArray:
     return pc.binary_join(lists, ",")
 
 
-def _wrapped(opening: str, text: pa.StringArray, closing: str) -> pa.StringArray:
+def _wrap(opening: str, text: pa.StringArray, closing: str) -> pa.StringArray:
     return pc.binary_join_element_wise(opening, text, closing, "")
 
 
-def _quoted(text: pa.StringArray) -> pa.StringArray:
+def _quote(text: pa.StringArray) -> pa.StringArray:
     text = pc.replace_substring(pc.replace_substring(text, "\\", "\\\\"), '"', '\\"')
     if pc.any(pc.match_substring_regex(text, "[\\x00-\\x1f]")).as_py():
         for char, escape in _ESCAPES.items():
             text = pc.replace_substring(text, char, escape)
-    return _wrapped('"', text, '"')
+    return _wrap('"', text, '"')
 
 
 def _mask_as(text: pa.StringArray, values: pa.Array) -> pa.StringArray:

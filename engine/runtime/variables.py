@@ -78,14 +78,14 @@ class Scope:
         found = dict(self.variables)
         for variable in variables:
             if variable.name in found and not or_replace:
-                raise VariableAlreadyExists(qualified(self.label, variable.name))
+                raise VariableAlreadyExists(qualified_name(self.label, variable.name))
             found[variable.name] = variable
         return replace(self, variables=MappingProxyType(found))
 
     def with_value(self, name: str, value: RowValue) -> Scope:
         """Changes a value. Raises `VariableNotFound` if another statement dropped the variable concurrently."""
         if name not in self.variables:
-            raise VariableNotFound(qualified(self.label, name))
+            raise VariableNotFound(qualified_name(self.label, name))
         return self.with_variables([replace(self.variables[name], value=value)], or_replace=True)
 
     def without(self, name: str) -> Scope:
@@ -103,6 +103,6 @@ class VisibleVariables:
     scopes: tuple[Scope, ...] = ()
 
 
-def qualified(label: str, name: str) -> str:
+def qualified_name(label: str, name: str) -> str:
     """Returns the name of a variable as messages show it."""
     return f"`system`.`session`.`{name}`" if label == SESSION else f"`{name}`"

@@ -160,7 +160,7 @@ class _Run:
                 self._keep(step.scopes)
                 self._answer(step.result, is_query=step.result.has_rows)
             case NamedByExpressions():
-                self._named(part)
+                self._take_with_names(part)
             case DeclareCursor(name=name, query=query):
                 self._blocks[-1].cursors[name.lower()] = OpenableCursor(name, query)
             case OpenCursor() | FetchCursor() | CloseCursor():
@@ -170,7 +170,7 @@ class _Run:
             case _:
                 assert_never(part)
 
-    def _named(self, statement: NamedByExpressions) -> None:
+    def _take_with_names(self, statement: NamedByExpressions) -> None:
         made, parameters = with_names(statement, self._pipeline, self._scopes, self._parameters)
         assert not isinstance(made, ExecuteImmediate | NamedByExpressions | Script), "a statement of a script by itself"
         self._take(made, parameters)

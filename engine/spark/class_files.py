@@ -48,7 +48,7 @@ class ClassFiles:
         given = conf.get(_CLASS_PATH)
         added = {_CLASS_PATH: f"{self.jar}{os.pathsep}{given}" if given else str(self.jar)}
         if (archive := self.archive) is not None:
-            option = _quoted(f"-XX:SharedArchiveFile={archive}")
+            option = _quote_option(f"-XX:SharedArchiveFile={archive}")
             added[JAVA_OPTIONS] = f"{option} -Xlog:cds*=off {conf.get(JAVA_OPTIONS, '')}".rstrip()
         return {**conf, **added}
 
@@ -82,10 +82,10 @@ def compile_once() -> ClassFiles:
 
 
 @contextmanager
-def archiving(files: ClassFiles) -> Iterator[str]:
+def archive_classes(files: ClassFiles) -> Iterator[str]:
     """Yields an option with which Java writes the archive of its loaded classes when it ends, within the block."""
     with _beside(files.jar) as made:
-        yield _quoted(f"-XX:ArchiveClassesAtExit={made}") + " -Xlog:cds*=off"
+        yield _quote_option(f"-XX:ArchiveClassesAtExit={made}") + " -Xlog:cds*=off"
         if made.is_file():
             made.replace(files.jar.with_name(_ARCHIVE.format(made.stat().st_size)))
 
@@ -113,7 +113,7 @@ def _beside(file: Path) -> Iterator[Path]:
         yield Path(folder) / file.name
 
 
-def _quoted(option: str) -> str:
+def _quote_option(option: str) -> str:
     """Quotes an option for Spark's launcher."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"' if any(each.isspace() for each in option) or escaped != option else option

@@ -82,7 +82,7 @@ class ExecutionContext:
 
         The values are not converted: Python has no object for some of them, such as dates in the year 0.
         """
-        _computed(self, plan, ())
+        _compute(self, plan, ())
 
     def values_of(self, expressions: str) -> tuple[Any, ...]:
         """Returns the values of a list of constant expressions, in the session's time zone.
@@ -93,7 +93,7 @@ class ExecutionContext:
         return only_row(self, ReadPlan(text=f"SELECT {expressions}", scans=()), named)
 
 
-def _computed(context: ExecutionContext, plan: ReadPlan, parameters: Sequence[Parameter]) -> pa.Table:
+def _compute(context: ExecutionContext, plan: ReadPlan, parameters: Sequence[Parameter]) -> pa.Table:
     result = context.executor.run_query(plan, context.request, parameters)
     try:
         return pa.Table.from_batches(result.batches(), result.schema)
@@ -103,6 +103,6 @@ def _computed(context: ExecutionContext, plan: ReadPlan, parameters: Sequence[Pa
 
 def only_row(context: ExecutionContext, plan: ReadPlan, parameters: Sequence[Parameter]) -> tuple[Any, ...]:
     """Returns the values of the only row of `plan`."""
-    table = _computed(context, plan, parameters)
+    table = _compute(context, plan, parameters)
     (row,) = zip(*(column.to_pylist() for column in table.columns), strict=True)
     return row

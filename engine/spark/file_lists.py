@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from catalog.conditions import ScanLimitExceeded, VendedCredentialsNotInSpark
 from catalog.rest.vended import vended_by
 from engine.concurrency.cancel import CancelToken
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.plans.reads import ReadPlan, RowScan
 from engine.pruning.estimates import Estimate
 from engine.runtime.profile import Profile
@@ -112,7 +112,7 @@ class DriverCallbacks:
             if "given" in callback:
                 return self._given.answer(callback)
             scan = self._scans[callback["scan"]]
-            with naming(scan.label):
+            with name_table_in_errors(scan.label):
                 if "estimate" in callback:
                     return asdict(_estimate(scan, callback))
                 pruned = self._pruned_files(scan, callback)
@@ -185,7 +185,7 @@ class FileLists:
         self.server = CallbackServer(self._answer, self._follow)
 
     @contextmanager
-    def serving(
+    def serve(
         self,
         request: StatementRequest,
         plan: ReadPlan,

@@ -130,10 +130,10 @@ def _environment() -> dict[str, str]:
 
 def _properties(settings: Mapping[str, str]) -> str:
     """Returns Java's properties format; all characters except letters, digits and harmless ones are escaped."""
-    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
+    return "".join(f"{_escape(key)}={_escape(value)}\n" for key, value in settings.items())
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(
         each if each.isascii() and (each.isalnum() or each in "./_-") else _unit_escapes(each) for each in text
     )

@@ -154,7 +154,7 @@ class SparkProcess:
                 self.gateway.proc.wait(_EXIT_S)
 
     @contextmanager
-    def watching(self, request: StatementRequest) -> Iterator[None]:
+    def watch_tasks(self, request: StatementRequest) -> Iterator[None]:
         """Reports tasks to the statement's profile within the block; at its end calls `on_jobs` with its jobs."""
         self._profiles[request.statement_id] = request.profile
         try:

@@ -44,13 +44,13 @@ from engine.spark.file_lists import DriverCallbacks, given_request
 from engine.spark.frame import read_columns, read_examination, read_result
 from engine.spark.process import SparkProcess
 from engine.spark.scan import scan_requests
-from engine.spark.spark_errors import Translation, restore_names, translated
+from engine.spark.spark_errors import Translation, restore_names, translate_errors
 from engine.spark.streaming_result import StreamingResult
 from engine.spark.supervisor import Supervisor
 from engine.spark.variables import parameter_request, read_assignment, read_variables, variables_request
 from engine.spool.spool import Spool
 from engine.sql.query.bodies import BODY_CALL
-from engine.sql.query.splice import own_aliases
+from engine.sql.query.splice import generated_aliases
 from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
 
@@ -162,7 +162,7 @@ class ExecSession:
             )
             return _Call(lambda session, data: session.run(data), result.complete, lineage_of_result, result)
 
-        return self._repeated(streaming, plan, request, parameters)
+        return self._call_with_retry(streaming, plan, request, parameters)
 
     def columns_of(
         self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
@@ -259,7 +259,7 @@ class ExecSession:
         """Returns a Spark setting's value or default; None if it has neither."""
         with self._lock:
             opened = self._open()
-            with _reached(opened.process):
+            with _translate_failures(opened.process):
                 value: str | None = opened.session.get(key)
         return value
 
@@ -293,7 +293,7 @@ class ExecSession:
     def _open_in(self, process: SparkProcess) -> _Opened:
         with self._lock:
             if self._opened is None or self._opened.process is not process:
-                with _reached(process):
+                with _translate_failures(process):
                     session = process.driver.openSession()
                     for key, value in self._settings.items():
                         session.set(key, value)
@@ -302,7 +302,7 @@ class ExecSession:
             # Sent only if it changed: a call to Java is a round trip, and most statements
             # run in one schema.
             if current is not None and current != self._current_objects:
-                with _reached(process):
+                with _translate_failures(process):
                     opened.session.setCurrentSchema(*current)
                 self._current_objects = current
             return opened
@@ -314,13 +314,13 @@ class ExecSession:
                 self._open()
         elif self._opened is not None and self._spark.unready_reason is None:
             opened = self._opened
-            with suppress(SparkRestarting), _reached(opened.process):
+            with suppress(SparkRestarting), _translate_failures(opened.process):
                 change(opened.session)
 
     def _call(self, call: _Call[A, R], plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter]) -> R:
-        return self._repeated(lambda: call, plan, request, parameters)
+        return self._call_with_retry(lambda: call, plan, request, parameters)
 
-    def _repeated(
+    def _call_with_retry(
         self,
         make: Callable[[], _Call[A, R]],
         plan: ReadPlan,
@@ -363,10 +363,10 @@ class ExecSession:
         try:
             with (
                 temporary_folder(process.spool_dir / request.statement_id) as folder,
-                process.file_lists.serving(request, plan, call.streaming, disk) as callbacks,
-                process.watching(request),
-                _own_failure(callbacks),
-                _reached(process, _translation(plan, request)),
+                process.file_lists.serve(request, plan, call.streaming, disk) as callbacks,
+                process.watch_tasks(request),
+                _raise_callback_failure(callbacks),
+                _translate_failures(process, _translation(plan, request)),
             ):
                 lineage = call.lineage if request.on_lineage is not None else None
                 how = {"announces_rows": call.streaming is not None, "tells_lineage": lineage is not None}
@@ -402,10 +402,10 @@ def _without(settings: Mapping[str, str], key: str) -> dict[str, str]:
 
 
 @contextmanager
-def _reached(process: SparkProcess, translation: Translation = _NO_TRANSLATION) -> Iterator[None]:
+def _translate_failures(process: SparkProcess, translation: Translation = _NO_TRANSLATION) -> Iterator[None]:
     """Translates errors in calls to Java; reports a lost Spark to its supervisor."""
     try:
-        with translated(process.gateway.jvm, translation):
+        with translate_errors(process.gateway.jvm, translation):
             yield
     except SparkRestarting as restarting:
         process.note_restart(restarting)
@@ -413,7 +413,7 @@ def _reached(process: SparkProcess, translation: Translation = _NO_TRANSLATION) 
 
 
 @contextmanager
-def _own_failure(callbacks: DriverCallbacks) -> Iterator[None]:
+def _raise_callback_failure(callbacks: DriverCallbacks) -> Iterator[None]:
     """Raises the original error if Java failed because a callback failed."""
     try:
         yield
@@ -475,10 +475,10 @@ def _request(
 
 def _translation(plan: ReadPlan, request: StatementRequest) -> Translation:
     texts = ((plan.text, ""), *((view.text, view.label) for view in plan.views))
-    return Translation(_labels(plan), _own_texts(plan, request), texts)
+    return Translation(_labels(plan), _reportable_texts(plan, request), texts)
 
 
-def _own_texts(plan: ReadPlan, request: StatementRequest) -> frozenset[str] | None:
+def _reportable_texts(plan: ReadPlan, request: StatementRequest) -> frozenset[str] | None:
     """Returns the texts whose errors may be reported in full; None: all."""
     if not request.profile.hides_metrics:
         return None
@@ -495,5 +495,5 @@ def _labels(plan: ReadPlan) -> dict[str, str]:
     names = {each.relation: each.label for each in named}
     # Spark's messages show local paths as Hadoop URIs with one slash.
     folders = [(scan, f"file:{scan.table_root}") for scan in plan.scans if scan.table_root.startswith("/")]
-    aliases = {alias: names[name] for alias, name in own_aliases(plan.text).items() if name in names}
+    aliases = {alias: names[name] for alias, name in generated_aliases(plan.text).items() if name in names}
     return names | aliases | {folder: scan.label for scan, folder in folders}

@@ -55,7 +55,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "hidden": scan.is_hidden,
         "bytes": pc.sum(scan.files["size"]).as_py() or 0,
         "schema": logical_json(scan.schema),
-        "read": logical_json(_read(scan)) if scan.read_as else None,
+        "read": logical_json(_read_schema(scan)) if scan.read_as else None,
         "shown": {name: each.text for name, each in scan.read_as.items()},
         "physical": physical_json(layout.schema),
         "by_id": layout.by_id,
@@ -67,7 +67,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
     }
 
 
-def _read(scan: Scan) -> StructType:
+def _read_schema(scan: Scan) -> StructType:
     """Returns the columns as they are read. For columns in `read_as` the metadata describes the displayed type."""
     read = {name: each.data_type for name, each in scan.read_as.items()}
     fields = (
@@ -174,7 +174,7 @@ _SHOWN = ("comment", CHAR_VARCHAR_TYPE)
 
 def logical_json(schema: StructType) -> str:
     """Returns the columns with logical names."""
-    return map_fields(schema, _shown).to_json()
+    return map_fields(schema, _displayed_field).to_json()
 
 
 def physical_json(schema: StructType) -> str:
@@ -182,7 +182,7 @@ def physical_json(schema: StructType) -> str:
     return map_fields(schema, lambda item: item, _readable).to_json()
 
 
-def _shown(item: StructField) -> StructField:
+def _displayed_field(item: StructField) -> StructField:
     metadata = {key: item.metadata[key] for key in _SHOWN if key in item.metadata}
     if collations := collations_of(item):
         metadata[COLLATIONS] = collations

@@ -139,7 +139,7 @@ _NO_TRANSLATION = Translation()
 
 
 @contextmanager
-def translated(jvm: Any, translation: Translation = _NO_TRANSLATION) -> Iterator[None]:
+def translate_errors(jvm: Any, translation: Translation = _NO_TRANSLATION) -> Iterator[None]:
     """Translates exceptions from calls to Java."""
     try:
         try:

@@ -201,12 +201,12 @@ class Supervisor(Generic[P]):
             is_stable = time.monotonic() - self._began >= self._policy.stable_s or self.was_condemned(self.process)
             logger.error("Spark is restarted: %s", reason)
             self._bury(reason)
-            if not self._replaced(0.0 if is_stable else self._policy.pause_s):
+            if not self._replace_process(0.0 if is_stable else self._policy.pause_s):
                 starts = self._policy.failures_max
                 self._give_up(f"{starts} starts in a row failed, the last one because {self._failed_start or reason}")
                 return
 
-    def _replaced(self, pause_s: float) -> bool:
+    def _replace_process(self, pause_s: float) -> bool:
         """Starts another process after `pause_s` seconds; returns whether it runs, or is no longer needed."""
         for number in range(self._policy.failures_max):
             with self._changed:

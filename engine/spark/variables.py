@@ -15,8 +15,8 @@ from engine.sql.parameters import literal_text
 def variables_request(visible: VisibleVariables) -> dict[str, Any]:
     """Returns the request that `Variables.java` reads."""
     return {
-        "session": _listed(visible.session),
-        "scopes": [{"label": scope.label, "variables": _listed(scope)} for scope in visible.scopes],
+        "session": _list_variables(visible.session),
+        "scopes": [{"label": scope.label, "variables": _list_variables(scope)} for scope in visible.scopes],
     }
 
 
@@ -47,5 +47,5 @@ def read_variables(frame: bytes) -> tuple[str, ...]:
     return tuple(read_header(frame)["variables"])
 
 
-def _listed(scope: Scope) -> list[dict[str, Any]]:
+def _list_variables(scope: Scope) -> list[dict[str, Any]]:
     return [asdict(variable) for variable in scope.variables.values()]

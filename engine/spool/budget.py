@@ -37,7 +37,7 @@ class SpoolBudget:
         """Takes `count` bytes for `owner`. Raises `SpoolFull` or `SpoolFullOfOwner`, and then takes nothing."""
         with self._lock:
             self._settle()
-            if count > self._left(owner):
+            if count > self._free_bytes(owner):
                 raise self._refusal(owner)
             self._held[owner] += count
 
@@ -52,7 +52,7 @@ class SpoolBudget:
         """
         with self._lock:
             self._settle()
-            left = self._left(owner)
+            left = self._free_bytes(owner)
             if needed > left:
                 raise self._refusal(owner)
             # A share of the rest rather than all that is wanted: concurrent writers then
@@ -66,7 +66,7 @@ class SpoolBudget:
             self._settle()
             return self._held.total()
 
-    def _left(self, owner: str) -> int:
+    def _free_bytes(self, owner: str) -> int:
         return min(self._max - self._held.total(), self._owner_max - self._held[owner])
 
     def _refusal(self, owner: str) -> SqlError:

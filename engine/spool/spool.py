@@ -79,7 +79,7 @@ class SpoolWriter:
 
     def add(self, batch: pa.RecordBatch) -> StoredBatch:
         """Writes `batch`, which can be read immediately. Raises `DiskFull`, `SpoolFull` or `SpoolFullOfOwner`."""
-        message = _compressed(batch) if self._is_compressed else batch.serialize()
+        message = _compress(batch) if self._is_compressed else batch.serialize()
         if self._bytes_max is not None and self.file.size + message.size > self._bytes_max:
             raise SpoolFull(self._bytes_max, "the limit of one file")
         offset = self.file.append(message)
@@ -88,7 +88,7 @@ class SpoolWriter:
         return StoredBatch(self.file, self._schema, offset, message.size, rows, value_bytes(batch), 0, rows, checksum)
 
 
-def _compressed(batch: pa.RecordBatch) -> pa.Buffer:
+def _compress(batch: pa.RecordBatch) -> pa.Buffer:
     """Returns the batch's message from a compressed stream; Arrow compresses in streams only."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_LZ4) as writer:

@@ -168,7 +168,7 @@ class StoredBatch:
 AnyBatch: TypeAlias = pa.RecordBatch | StoredBatch
 
 
-def loaded(batch: AnyBatch) -> pa.RecordBatch:
+def load_batch(batch: AnyBatch) -> pa.RecordBatch:
     """Returns the batch's rows in memory, loading them if necessary."""
     return batch.read() if isinstance(batch, StoredBatch) else batch
 

@@ -20,7 +20,7 @@ from engine.sql.dialect.dialect import SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.parser import syntax_error
 from engine.sql.query.bodies import has_queried_body
 from engine.sql.query.conditions import parse_condition
-from engine.sql.query.source_text import copied, joined
+from engine.sql.query.source_text import join_texts, slice_text
 from engine.sql.query.values import Span
 
 _HEAD = "SELECT "
@@ -41,7 +41,7 @@ class Expression:
     @property
     def in_parentheses(self) -> str:
         """Returns the text in parentheses, safe to insert into other text: a comment at its end is closed."""
-        return joined(("(", self.text, "\n)"))
+        return join_texts(("(", self.text, "\n)"))
 
 
 def parse_expression(text: str, subquery: SqlError | None = None) -> Expression:
@@ -78,7 +78,7 @@ def _is_of_outside(star: exp.Expr) -> bool:
     return isinstance(star.parent, exp.Column) or query is None or query.args.get("from_") is None
 
 
-def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str] | None]) -> str:
+def requalify(text: str, replacement: Callable[[Sequence[str]], tuple[int, str] | None]) -> str:
     """Returns `text` with other qualifiers.
 
     `replacement` receives a column's name parts and returns how many leading parts to drop and the text that replaces
@@ -95,9 +95,9 @@ def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str
     pieces: list[str] = []
     done = 0
     for start, end, instead in sorted(edits):
-        pieces += [copied(text, done, start - len(_HEAD)), instead]
+        pieces += [slice_text(text, done, start - len(_HEAD)), instead]
         done = end - len(_HEAD)
-    return joined((*pieces, copied(text, done, len(text))))
+    return join_texts((*pieces, slice_text(text, done, len(text))))
 
 
 def equal_columns(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -155,7 +155,7 @@ def _path(node: exp.Expr) -> tuple[str, ...]:
     return tuple(part.name for part in node.parts)
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     """Returns `text` for a message or a list: comments and repeated white space become one blank."""
     tokens = tokenize(text)
     pieces, done = [], tokens[0].start if tokens else 0

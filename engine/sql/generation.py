@@ -73,7 +73,7 @@ def _generation(node: exp.Expression) -> GenerationExpression | None:
             path = _path(column)
             return None if path is None else DateOf(path)
         case exp.Substring():
-            return _beginning(node.this, node.args.get("start"), node.args.get("length"))
+            return _substring(node.this, node.args.get("start"), node.args.get("length"))
         case exp.Anonymous(this=str(name)):
             make = _FUNCTIONS.get(name.lower())
             return None if make is None else make(name.lower(), node.expressions)
@@ -121,7 +121,7 @@ def _date_trunc(name: str, arguments: list[exp.Expression]) -> GenerationExpress
 
 
 def _left(name: str, arguments: list[exp.Expression]) -> GenerationExpression | None:
-    return _beginning(arguments[0], exp.Literal.number(1), arguments[1]) if len(arguments) == 2 else None
+    return _substring(arguments[0], exp.Literal.number(1), arguments[1]) if len(arguments) == 2 else None
 
 
 def _with_text(arguments: list[exp.Expression]) -> tuple[Path | None, str | None]:
@@ -133,7 +133,7 @@ def _with_text(arguments: list[exp.Expression]) -> tuple[Path | None, str | None
             return None, None
 
 
-def _beginning(
+def _substring(
     source: exp.Expression, start: exp.Expression | None, length: exp.Expression | None
 ) -> GenerationExpression | None:
     path = _path(source)

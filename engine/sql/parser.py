@@ -24,7 +24,7 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES_MAX))
 _Parsed = TypeVar("_Parsed")
 
 
-def guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
+def parse_guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
     """Returns the result of `parse_text(text)`; each failure becomes a `SqlError`."""
     if len(text) > TEXT_LENGTH_MAX:
         raise StatementTooLong(len(text), TEXT_LENGTH_MAX)
@@ -52,7 +52,7 @@ def parse_stored_query(text: str) -> Query | None:
         cursor = Cursor(text, tokenize(text))
         return parse_query(cursor) if next(iter(cursor.words(1)), "") in QUERY_LEADING_WORDS else None
 
-    return guarded(text, parse_text)
+    return parse_guarded(text, parse_text)
 
 
 def several_statements(text: str, offset: int) -> SqlError:

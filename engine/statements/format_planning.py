@@ -55,7 +55,7 @@ class FormatPlanner(Protocol):
 FormatPlanners: TypeAlias = Mapping[str, FormatPlanner]
 
 
-def own_plan(planners: FormatPlanners, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
+def plan_by_format(planners: FormatPlanners, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
     """Returns the format-specific plan; for CONVERT TO DELTA the format is the new table's."""
     planner = planners.get(DEFAULT_FORMAT if isinstance(statement, ConvertTable) else _format(bound))
     return None if planner is None else planner.plan(bound, statement)
@@ -69,7 +69,7 @@ def follow_up_of(planners: FormatPlanners, plan: Plan) -> Optimize | None:
     return None if planner is None else planner.follow_up(plan)
 
 
-def not_planned(bound: BoundStatement, statement: FormatStatement) -> StatementNotSupported:
+def statement_not_supported(bound: BoundStatement, statement: FormatStatement) -> StatementNotSupported:
     """Returns the error for a statement that the table's format does not support."""
     words = "".join(f" {letter}" if letter.isupper() else letter.upper() for letter in type(statement).__name__)
     return StatementNotSupported(f"{words.strip()} of a table of the format {_format(bound)}")

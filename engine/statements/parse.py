@@ -18,7 +18,7 @@ from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, token
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.refusals import REFUSED_SHOWS, REFUSED_STATEMENTS, WORDS_MAX, refused_kind
 from engine.sql.dialect.tokens import Token, TokenError, TokenType, unclosed_comment
-from engine.sql.parser import guarded, several_statements, syntax_error
+from engine.sql.parser import parse_guarded, several_statements, syntax_error
 from engine.sql.query.query import parse_query
 from engine.statements.explain.grammar import parse_after_with
 from engine.statements.insert.grammar import is_led_insert, parse_led_insert
@@ -59,7 +59,7 @@ def parse(text: str) -> Executable:
 
     Raises a `SqlError` for everything else, never another exception.
     """
-    return guarded(text, _parse)
+    return parse_guarded(text, _parse)
 
 
 def _parse(text: str) -> Executable:

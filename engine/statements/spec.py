@@ -23,7 +23,7 @@ from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import CommandPlan
 from engine.runtime.accesses import Use
 from engine.runtime.statement import Statement
-from engine.statements.format_planning import FormatPlanners, FormatStatement, not_planned, own_plan
+from engine.statements.format_planning import FormatPlanners, FormatStatement, plan_by_format, statement_not_supported
 
 S = TypeVar("S", bound=Statement)
 
@@ -103,7 +103,7 @@ def plan_command(analyzed: AnalyzedStatement, statement: Statement, _: FormatPla
     return CommandPlan(statement=statement, bound=analyzed.bound)
 
 
-def answered(
+def answer_spec(
     statement: type[S],
     title: str,
     *,
@@ -149,7 +149,7 @@ def unrestricted(
     """Returns the spec for an answer about visible objects or the session, which needs no privilege and has no rows of
     tables.
     """
-    return answered(
+    return answer_spec(
         statement,
         title,
         syntax=syntax,
@@ -162,7 +162,7 @@ def unrestricted(
     )
 
 
-def changing(
+def change_spec(
     statement: type[S],
     title: str,
     *,
@@ -217,12 +217,14 @@ def require_on_target(*privileges: Privilege) -> Callable[[BoundStatement, State
     return lambda bound, _: (requirement for privilege in privileges for requirement in on_target(bound, privilege))
 
 
-def planned_bound(plan: Callable[[BoundStatement, S], Plan]) -> Callable[[AnalyzedStatement, S, FormatPlanners], Plan]:
+def plan_from_bound(
+    plan: Callable[[BoundStatement, S], Plan],
+) -> Callable[[AnalyzedStatement, S, FormatPlanners], Plan]:
     """Adapts a planner that uses no analyzed query."""
     return lambda analyzed, statement, _: plan(analyzed.bound, statement)
 
 
-def planned_analyzed(
+def plan_from_analyzed(
     plan: Callable[[AnalyzedStatement, S], Plan],
 ) -> Callable[[AnalyzedStatement, S, FormatPlanners], Plan]:
     """Adapts a planner that uses no format."""
@@ -231,7 +233,7 @@ def planned_analyzed(
 
 def planned_by_format(analyzed: AnalyzedStatement, statement: FormatStatement, planners: FormatPlanners) -> Plan:
     """Plans a format-specific statement. Raises if the table's format does not support it."""
-    own = own_plan(planners, analyzed.bound, statement)
+    own = plan_by_format(planners, analyzed.bound, statement)
     if own is None:
-        raise not_planned(analyzed.bound, statement)
+        raise statement_not_supported(analyzed.bound, statement)
     return own

@@ -113,7 +113,7 @@ class Confinement:
         if not path.startswith("/") and _SCHEME.match(path) is None:
             place = f"{self.root}/{path}"
             if self._has_inner_tables:
-                self._ensure_outside_of_inner_tables(_one_spelling(place), path)
+                self._ensure_outside_of_inner_tables(_usual_spelling(place), path)
             return place
         named = path
         # Hadoop resolves a path without a scheme against the table's file system, not
@@ -121,7 +121,7 @@ class Confinement:
         if path.startswith("/") and _SCHEME.match(self.root):  # on the table's storage
             scheme, _, rest = self.root.partition("://")
             named = f"{scheme}://{rest.partition('/')[0]}{path}"
-        place = _one_spelling(named)
+        place = _usual_spelling(named)
         if not place.startswith(self._prefixes):
             raise LogPathNotAllowed(self.root, path)
         if self._has_inner_tables:
@@ -156,14 +156,14 @@ class Confinement:
             place = f"{scheme}://{rest.partition('/')[0]}{path}"
         elif not path.startswith("/") and _SCHEME.match(path) is None:
             return posixpath.normpath(path)
-        place = _one_spelling(place)
-        for prefix in self._own_prefixes:
+        place = _usual_spelling(place)
+        for prefix in self._table_prefixes:
             if place.startswith(prefix):
                 return posixpath.normpath(place[len(prefix) :])
         return None
 
     @cached_property
-    def _own_prefixes(self) -> tuple[str, ...]:
+    def _table_prefixes(self) -> tuple[str, ...]:
         """Returns the prefixes for absolute paths below the table, in every spelling of its root."""
         return tuple(dict.fromkeys(f"{root.rstrip('/')}/" for root in self._own_spellings))
 
@@ -320,11 +320,11 @@ def _ensure_sizes(sizes: Array, most: int | None, paths: Array) -> None:
 
 def _spellings(place: str) -> tuple[str, ...]:
     """Returns a root as given and, if it contains links, its real path."""
-    place = _one_spelling(place)
+    place = _usual_spelling(place)
     return (os.path.abspath(place), real_path(place)) if "://" not in place else (place,)
 
 
-def _one_spelling(place: str) -> str:
+def _usual_spelling(place: str) -> str:
     """Returns a local path unchanged, or a URL with its scheme's usual name; normalizes only safe differences."""
     match = _SCHEME.match(place)
     if match is None:

@@ -68,9 +68,9 @@ def _read(field: StructField) -> IdentityColumn:
     metadata = field.metadata
     start, step, allow, high_water_mark = (metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT, HIGH_WATER_MARK))
     if not _is_long(start) or not _is_long(step) or step == 0 or not isinstance(allow, bool):
-        raise InconsistentIdentity(field.name, _shown(metadata))
+        raise InconsistentIdentity(field.name, _identity_properties(metadata))
     if high_water_mark is not None and not _is_long(high_water_mark):
-        raise InconsistentIdentity(field.name, _shown(metadata))
+        raise InconsistentIdentity(field.name, _identity_properties(metadata))
     return IdentityColumn(
         name=field.name, start=start, step=step, allow_explicit=allow, high_water_mark=high_water_mark
     )
@@ -80,7 +80,7 @@ def _is_long(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and LONG_MIN <= value <= LONG_MAX
 
 
-def _shown(metadata: Mapping[str, Any]) -> str:
+def _identity_properties(metadata: Mapping[str, Any]) -> str:
     found = [f"{key} = {value}" for key, value in sorted(metadata.items()) if key.startswith("delta.identity.")]
     return ", ".join(found)
 

@@ -1,6 +1,6 @@
 """The server's table formats: the catalog entry's format determines which one loads a table.
 
-`watched` returns formats for one statement, which register the tables and versions that it uses before loading them
+`watch_loads` returns formats for one statement, which register the tables and versions that it uses before loading them
 (`engine.concurrency`).
 """
 
@@ -50,12 +50,12 @@ class TableFormat(Protocol):
         """Returns the snapshot for a named reference (branch, tag); None for an unknown name."""
         ...
 
-    def prepared(self, location: str, definition: TableDefinition) -> str:
+    def prepare_location(self, location: str, definition: TableDefinition) -> str:
         """Returns the location with everything that `folder` and `create` need for a new table."""
         ...
 
     def folder(self, location: str) -> Storage:
-        """Returns the folder for writing a table's files. A new table's location must be `prepared`."""
+        """Returns the folder for writing a table's files. A new table's location must be `prepare_location`."""
         ...
 
     def describe_files(
@@ -71,7 +71,7 @@ class TableFormat(Protocol):
         """
         ...
 
-    def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
+    def condition_for_format(self, condition: str, sqlstate: str) -> tuple[str, str]:
         """Returns the condition and SQLSTATE of this format for a condition that formats share."""
         ...
 
@@ -132,7 +132,7 @@ class TableFormats:
         """Returns the table in any format at a location; None if absent."""
         return next((found for each in self if (found := each.find(location)) is not None), None)
 
-    def pinned(self) -> TableFormats:
+    def pin_versions(self) -> TableFormats:
         """Returns formats for several statements that must see one version of each table."""
         return TableFormats({name: _Pinned(each) for name, each in self.by_name.items()})
 
@@ -146,12 +146,12 @@ class _Pinned:
         self.changes = inner.changes
         self.folder = inner.folder
         self.describe_files = inner.describe_files
-        self.prepared = inner.prepared
+        self.prepare_location = inner.prepare_location
         self.create = inner.create
         self.begin = inner.begin
         self.define = inner.define
         self.stored_properties = inner.stored_properties
-        self.own_condition = inner.own_condition
+        self.condition_for_format = inner.condition_for_format
         self.load = cache(inner.load)
         self.load_at = cache(inner.load_at)
         self.find_reference = cache(inner.find_reference)
@@ -161,7 +161,7 @@ def formats_of(*formats: TableFormat) -> TableFormats:
     return TableFormats({each.name: each for each in formats})
 
 
-def watched(formats: TableFormats, pins: StatementPins) -> TableFormats:
+def watch_loads(formats: TableFormats, pins: StatementPins) -> TableFormats:
     """Returns the formats with every load recorded in `pins`."""
     return TableFormats({name: _Watched(each, pins) for name, each in formats.by_name.items()})
 
@@ -175,12 +175,12 @@ class _Watched:
         self.name = inner.name
         self.folder = inner.folder
         self.describe_files = inner.describe_files
-        self.prepared = inner.prepared
+        self.prepare_location = inner.prepare_location
         self.create = inner.create
         self.begin = inner.begin
         self.define = inner.define
         self.stored_properties = inner.stored_properties
-        self.own_condition = inner.own_condition
+        self.condition_for_format = inner.condition_for_format
 
     def load(self, location: str, version: int | None = None) -> TableSnapshot:
         self._pins.add(location, version)

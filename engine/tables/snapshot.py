@@ -109,14 +109,14 @@ class TableSnapshot(Protocol):
     @property
     def definition(self) -> TableDefinition: ...
 
-    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> TableDefinition:
+    def change_definition(self, label: str, changes: Iterable[DefinitionChange]) -> TableDefinition:
         """Returns the definition after `changes`, for a table named `label` in messages.
 
         Raises `ColumnChangeRefused` for invalid column changes, and errors for features that the format lacks.
         """
         ...
 
-    def replaced(
+    def replace_definition(
         self,
         label: str,
         schema: StructType,
@@ -179,7 +179,7 @@ class TableSnapshot(Protocol):
         """
         ...
 
-    def narrowed(self, condition: Predicate) -> TableSnapshot:
+    def narrow(self, condition: Predicate) -> TableSnapshot:
         """Prunes `files` for a query that needs only rows for which `condition` may be true, if that is cheaper than
         loading the complete file list.
         """
@@ -187,7 +187,7 @@ class TableSnapshot(Protocol):
 
     @property
     def left_out(self) -> tuple[int, int]:
-        """The number and approximate bytes of live files that `narrowed` has pruned."""
+        """The number and approximate bytes of live files that `narrow` has pruned."""
         ...
 
     def unresolved_deletes(self, relation: str, label: str) -> UnresolvedDeletes | None:

@@ -230,20 +230,20 @@ def map_fields(
 ) -> StructType:
     """Returns the schema with `change` applied to all fields and `change_leaf` to atomic types."""
 
-    def mapped(data_type: DataType) -> DataType:
+    def map_type(data_type: DataType) -> DataType:
         match data_type:
             case StructType():
                 return map_fields(data_type, change, change_leaf)
             case ArrayType(element, contains_null):
-                return ArrayType(mapped(element), contains_null)
+                return ArrayType(map_type(element), contains_null)
             case MapType(key, value, contains_null):
-                return MapType(mapped(key), mapped(value), contains_null)
+                return MapType(map_type(key), map_type(value), contains_null)
             case PrimitiveType() | DecimalType():
                 return change_leaf(data_type)
             case _:
                 assert_never(data_type)
 
-    return StructType(tuple(change(replace(item, data_type=mapped(item.data_type))) for item in schema.fields))
+    return StructType(tuple(change(replace(item, data_type=map_type(item.data_type))) for item in schema.fields))
 
 
 def walk_fields(data_type: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:

@@ -37,7 +37,7 @@ def format_sql_type(data_type: DataType, collations: Mapping[str, str] = NO_COLL
     """Returns the type in SQL's spelling. `collations` come from the column's metadata, for the column at `path`."""
     match data_type:
         case PrimitiveType.STRING if path in collations:
-            return _collated(collations[path])
+            return _string_with_collation(collations[path])
         case PrimitiveType():
             return _PRIMITIVES[data_type]
         case DecimalType(precision, scale):
@@ -81,7 +81,7 @@ def collated_cast(column: StructField) -> str:
     return f"CAST({quote(column.name)} AS {ddl_type(column.data_type, collations_of(column), column.name)})"
 
 
-def _collated(identifier: str) -> str:
+def _string_with_collation(identifier: str) -> str:
     """Returns `string collate NAME` for `provider.NAME`. An invalid name is quoted, and Spark rejects it."""
     name = identifier.partition(".")[2]
     return f"string collate {name if name.isidentifier() else quote(name)}"
@@ -91,12 +91,12 @@ _SYNONYMS = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "
 _SYNONYMS |= {"dec": "decimal", "numeric": "decimal"}
 
 
-def same_sql_type(one: str, other: str) -> bool:
+def is_same_sql_type(one: str, other: str) -> bool:
     """Returns whether two spellings certainly mean the same type; nested types are compared word by word."""
-    return _spelling(one) == _spelling(other)
+    return _canonical_spelling(one) == _canonical_spelling(other)
 
 
-def _spelling(sql_type: str) -> str:
+def _canonical_spelling(sql_type: str) -> str:
     text = re.sub(r"\s+", "", sql_type).lower()
     text = re.sub(r"[a-z]+", lambda word: _SYNONYMS.get(word[0], word[0]), text)
     return re.sub(r"decimal(?!\()", "decimal(10,0)", re.sub(r"decimal\((\d+)\)", r"decimal(\1,0)", text))

@@ -26,7 +26,7 @@ from catalog.errors import SqlError
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.audit_log import AuditLog
-from gateway.audit.lineage import traced
+from gateway.audit.lineage import lineage_fields
 from gateway.audit.lineage_sender import LineageEvents
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.observability.redaction import identifiers, redact, without_literals
@@ -56,17 +56,17 @@ class Auditor(Protocol):
 
     def logged_out(self, identity: Identity, origin: Origin) -> None: ...
 
-    def refused(self, user: str | None, origin: Origin, error: SqlError) -> None: ...
+    def record_refusal(self, user: str | None, origin: Origin, error: SqlError) -> None: ...
 
-    def token_changed(
+    def record_token_change(
         self, event: str, outcome: str, identity: Identity, origin: Origin, token_id: str | None = None
     ) -> None: ...
 
-    def session_opened(self, session: str, identity: Identity, origin: Origin) -> None: ...
+    def record_session_open(self, session: str, identity: Identity, origin: Origin) -> None: ...
 
-    def session_closed(self, session: str, identity: Identity, origin: Origin, reason: str) -> None: ...
+    def record_session_close(self, session: str, identity: Identity, origin: Origin, reason: str) -> None: ...
 
-    def ended(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None: ...
+    def record_end(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None: ...
 
     def trace(self) -> Trace | None:
         """Returns a trace to fill while a statement runs, for its last line; None if it is not needed."""
@@ -75,9 +75,9 @@ class Auditor(Protocol):
 
     def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None: ...
 
-    def link_followed(self, operation: Operation, part: str, origin: Origin) -> None: ...
+    def record_link_access(self, operation: Operation, part: str, origin: Origin) -> None: ...
 
-    def reloaded(self, file: str, is_usable: bool) -> None: ...
+    def record_reload(self, file: str, is_usable: bool) -> None: ...
 
     def close(self) -> None: ...
 
@@ -88,11 +88,13 @@ class NoAudit:
     def trace(self) -> None:
         return None
 
-    def _ignored(self, *_: object) -> None:
+    def _ignore(self, *_: object) -> None:
         pass
 
-    logged_in = logged_out = refused = token_changed = session_opened = session_closed = ended = _ignored
-    statement_began = statement_ended = link_followed = reloaded = close = _ignored
+    logged_in = logged_out = record_refusal = record_token_change = record_session_open = record_session_close = (
+        record_end
+    ) = _ignore
+    statement_began = statement_ended = record_link_access = record_reload = close = _ignore
 
 
 class LogAuditor:
@@ -115,7 +117,7 @@ class LogAuditor:
         if self._is_new((identity, origin.peer)):
             self._record("login", "ok", identity, origin)
 
-    def refused(self, user: str | None, origin: Origin, error: SqlError) -> None:
+    def record_refusal(self, user: str | None, origin: Origin, error: SqlError) -> None:
         """Records a failed login. `user` is the name from the client, which may be a token. Never raises, so that the
         client gets the original error.
 
@@ -137,7 +139,7 @@ class LogAuditor:
         with suppress(AuditNotWritten):
             self._record("logout", "ok", identity, origin)
 
-    def token_changed(
+    def record_token_change(
         self, event: str, outcome: str, identity: Identity, origin: Origin, token_id: str | None = None
     ) -> None:
         """Records a token's creation or revocation. Raises only for the record before the change, which cannot be
@@ -149,17 +151,17 @@ class LogAuditor:
         with suppress(AuditNotWritten):
             self._record(event, outcome, identity, origin, token_id=token_id)
 
-    def session_opened(self, session: str, identity: Identity, origin: Origin) -> None:
+    def record_session_open(self, session: str, identity: Identity, origin: Origin) -> None:
         self._record("session.open", "ok", identity, origin, session=session, user_agent=origin.user_agent)
 
-    def session_closed(self, session: str, identity: Identity, origin: Origin, reason: str) -> None:
+    def record_session_close(self, session: str, identity: Identity, origin: Origin, reason: str) -> None:
         """Records a session's end. `reason`: the client closed it, or has read its only statement to the end, it was
         idle, or it was evicted.
         """
         with suppress(AuditNotWritten):
             self._record("session.close", "ok", identity, origin, session=session, reason=reason)
 
-    def ended(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None:
+    def record_end(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None:
         """Records that an administrator is about to end another user's session or statement; its own end is recorded
         separately.
         """
@@ -207,21 +209,21 @@ class LogAuditor:
         }
         if operation.error is not None:
             fields |= {"sqlstate": operation.error.sqlstate, "condition": operation.error.condition}
-            fields |= _denied(operation.error)
+            fields |= _denial_fields(operation.error)
         if operation.trace is not None:
-            fields |= traced(operation.trace, lambda: self._identifiers(operation.text))
+            fields |= lineage_fields(operation.trace, lambda: self._identifiers(operation.text))
         names = {"session": session, "statement": str(operation.id)}
         with suppress(AuditNotWritten):
             self._record("statement.end", _outcome(operation), operation.identity, origin, **names, **fields)
         if self._events is not None:
-            self._events.ended(operation, text)
+            self._events.record_end(operation, text)
         operation.trace = None
 
-    def link_followed(self, operation: Operation, part: str, origin: Origin) -> None:
+    def record_link_access(self, operation: Operation, part: str, origin: Origin) -> None:
         """Records access by link. The holder is unknown: the principal is the result's owner."""
         self._record("download", "ok", operation.identity, origin, statement=str(operation.id), part=part)
 
-    def reloaded(self, file: str, is_usable: bool) -> None:
+    def record_reload(self, file: str, is_usable: bool) -> None:
         """Records that a configuration file was reread. Never raises."""
         with suppress(AuditNotWritten):
             self._write({"event": "config.reload", "outcome": "ok" if is_usable else "failed", "file": file})
@@ -287,7 +289,7 @@ class LogAuditor:
                 raise
 
 
-def _denied(error: SqlError) -> dict[str, Any]:
+def _denial_fields(error: SqlError) -> dict[str, Any]:
     """Returns the missing privilege and the object for a denial; no other error's message is recorded."""
     match error:
         case InsufficientPermissions(privilege=privilege, on=on):

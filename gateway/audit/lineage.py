@@ -16,25 +16,25 @@ from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any
 
-from engine.runtime.accesses import ColumnLineage, ColumnSource, Transformation, resolved
+from engine.runtime.accesses import ColumnLineage, ColumnSource, Transformation, resolve_lineage
 from gateway.observability.trace import Trace
 
 COLUMNS_MAX, SOURCES_MAX = 1000, 5000
 
 
-def traced(trace: Trace, identifiers: Callable[[], Set[str]]) -> dict[str, Any]:
+def lineage_fields(trace: Trace, identifiers: Callable[[], Set[str]]) -> dict[str, Any]:
     """Returns the fields for a statement's last line.
 
     `identifiers` returns the identifiers in the statement's text, in lower case; it is called at most once.
     """
-    columns, others = resolved(trace.lineage)
+    columns, others = resolve_lineage(trace.lineage)
     columns = list(_recordable(columns, identifiers))
     fields: dict[str, Any] = {}
-    if used := _used(columns, others):
+    if used := _used_columns(columns, others):
         fields["columns"] = used
     if columns:
-        shown = list(_bounded(columns))
-        fields["lineage"] = [_shown(column) for column in shown]
+        shown = list(_limit(columns))
+        fields["lineage"] = [_format_lineage(column) for column in shown]
         if len(columns) > len(shown):
             fields["lineage_omitted"] = len(columns) - len(shown)
     if trace.rights:
@@ -66,7 +66,7 @@ def _is_copy(column: ColumnLineage) -> bool:
     )
 
 
-def _bounded(columns: Iterable[ColumnLineage]) -> Iterator[ColumnLineage]:
+def _limit(columns: Iterable[ColumnLineage]) -> Iterator[ColumnLineage]:
     """Yields the first ones, up to the limits for columns and for their sources in total."""
     left = SOURCES_MAX
     for column in islice(columns, COLUMNS_MAX):
@@ -76,7 +76,7 @@ def _bounded(columns: Iterable[ColumnLineage]) -> Iterator[ColumnLineage]:
         yield column
 
 
-def _used(columns: list[ColumnLineage], others: Iterable[ColumnSource]) -> list[dict[str, Any]]:
+def _used_columns(columns: list[ColumnLineage], others: Iterable[ColumnSource]) -> list[dict[str, Any]]:
     read: dict[str, dict[str, None]] = {}
     written: dict[str, dict[str, None]] = {}
     for source in (*(source for column in columns for source in column.sources), *others):
@@ -94,7 +94,7 @@ def _names(found: dict[str, None] | None) -> list[str]:
     return list(islice(found or (), COLUMNS_MAX))
 
 
-def _shown(column: ColumnLineage) -> dict[str, Any]:
+def _format_lineage(column: ColumnLineage) -> dict[str, Any]:
     sources = [
         {"relation": source.relation, "column": source.column, "transformation": source.transformation}
         for source in column.sources

@@ -139,7 +139,7 @@ class LineageEvents:
         if event["inputs"] or event["outputs"]:
             self._sender.send(event)
 
-    def ended(self, operation: Operation, text: Mapping[str, Any]) -> None:
+    def record_end(self, operation: Operation, text: Mapping[str, Any]) -> None:
         """Sends the end event, except for a statement that accessed no tables, or was denied."""
         trace = operation.trace
         if trace is None or not trace.accesses or operation.ended_ms is None:

@@ -50,7 +50,7 @@ class _Recorded:
         try:
             answer = self.exchange.receive(message)
         except SqlError as error:
-            self.auditor.refused(self._user, self.origin, error)
+            self.auditor.record_refusal(self._user, self.origin, error)
             raise
         if isinstance(answer, Accepted):
             self.auditor.logged_in(answer.identity, self.origin)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
-from engine.runtime.accesses import Access, ColumnLineage, ColumnSource, StatementAccess, Use, resolved
+from engine.runtime.accesses import Access, ColumnLineage, ColumnSource, StatementAccess, Use, resolve_lineage
 from gateway.observability.trace import Trace
 from gateway.release import VERSION
 
@@ -66,7 +66,7 @@ def datasets(
     objects = [each for access in accesses for each in access.objects if each.use is not Use.DESCRIBE]
     inputs = dict.fromkeys(each.name for each in objects if each.use is Use.READ)
     outputs = dict.fromkeys(each.name for each in objects if each.use in _WRITES and _is_data(each))
-    columns, others = resolved(trace.lineage if trace else ())
+    columns, others = resolve_lineage(trace.lineage if trace else ())
     return (
         [_dataset(namespace, name) for name in inputs],
         [_dataset(namespace, name, _column_lineage(namespace, name, columns, others)) for name in outputs],

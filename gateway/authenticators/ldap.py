@@ -228,7 +228,7 @@ class LdapDirectory:
             connection = self._open(self._policy.bind_dn, self._policy.bind_password)
         except _BindRefused:
             raise DirectoryUnavailable("the service account is refused") from None
-        with _used(connection):
+        with _close_after(connection):
             yield connection
 
     @contextmanager
@@ -238,7 +238,7 @@ class LdapDirectory:
             connection = self._open(dn, password)
         except _BindRefused:
             raise CredentialsRefused() from None
-        with _used(connection):
+        with _close_after(connection):
             yield connection
 
     def _open(self, dn: str, password: str) -> ldap3.Connection:
@@ -295,7 +295,7 @@ class _BindRefused(Exception):
 
 
 @contextmanager
-def _used(connection: ldap3.Connection) -> Iterator[None]:
+def _close_after(connection: ldap3.Connection) -> Iterator[None]:
     """Closes the connection after the block, and converts its failures to the directory's."""
     try:
         yield

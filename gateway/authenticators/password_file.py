@@ -14,7 +14,7 @@ from pathlib import Path
 
 from catalog.conditions import CredentialsRefused, LogInEnded, SecretUnusable, UserNameInvalid
 from catalog.errors import SqlError
-from catalog.rest.secret_files import locked, read_secret, stamp_of, write_secret
+from catalog.rest.secret_files import lock_file, read_secret, stamp_of, write_secret
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.names import ensure_name, fold_name
 from gateway.authenticators.passwords import PasswordVerifier, is_password_hash
@@ -72,7 +72,7 @@ def load_users(path: Path) -> Users:
 
 def store_user(path: Path, user: User) -> bool:
     """Adds `user`, or replaces its line; returns True if it existed. Creates the file if necessary."""
-    with locked(path):
+    with lock_file(path):
         users = dict(load_users(path)) if path.exists() else {}
         key = fold_name(user.name)
         was_there = key in users
@@ -82,7 +82,7 @@ def store_user(path: Path, user: User) -> bool:
 
 def remove_user(path: Path, name: str) -> User | None:
     """Removes and returns the user; None if it does not exist."""
-    with locked(path):
+    with lock_file(path):
         users = load_users(path)
         removed = users.get(fold_name(name))
         if removed:

@@ -28,7 +28,7 @@ _WAIT_S = 10.0
 def hash_password(password: str) -> str:
     """Returns the text to store. Raises :class:`PasswordInvalid` for a password that could not be used for a login."""
     ensure_password(password)
-    return _HASHER.hash(_prepared(password))
+    return _HASHER.hash(_normalize(password))
 
 
 def ensure_password(password: str) -> None:
@@ -42,7 +42,7 @@ def ensure_password(password: str) -> None:
 def ensure_new_password(password: str) -> None:
     """Raises :class:`PasswordInvalid` for a password that is not permitted for a new user."""
     ensure_password(password)
-    if len(_prepared(password)) < PASSWORD_CHARACTERS_MIN:
+    if len(_normalize(password)) < PASSWORD_CHARACTERS_MIN:
         raise PasswordInvalid(f"it has fewer than {PASSWORD_CHARACTERS_MIN} characters")
 
 
@@ -67,7 +67,7 @@ class PasswordVerifier:
         if not self._places.acquire(timeout=self._wait_s):
             raise TooManyLogIns()
         try:
-            matches = _HASHER.verify(stored or self._nobodys, _prepared(password))
+            matches = _HASHER.verify(stored or self._nobodys, _normalize(password))
         except (VerificationError, InvalidHashError):
             return False
         finally:
@@ -75,6 +75,6 @@ class PasswordVerifier:
         return matches and stored is not None
 
 
-def _prepared(password: str) -> str:
+def _normalize(password: str) -> str:
     """Normalizes a password, because keyboards compose characters differently (RFC 8265, OpaqueString)."""
     return unicodedata.normalize("NFC", password)

@@ -96,15 +96,15 @@ def _password_method(config: Config, on_reload: OnReload) -> PasswordMethod | No
         return LdapDirectory(_ldap_policy(config))
     if Method.PASSWORD not in config.authentication.methods:
         return None
-    file = _needed(Method.PASSWORD, "authentication.password_file", config.authentication.password_file)
+    file = _require_setting(Method.PASSWORD, "authentication.password_file", config.authentication.password_file)
     return PasswordFile(Path(file), on_reload=on_reload)
 
 
 def _certificates(config: Config, users: PasswordMethod | None) -> Certificates | None:
     if Method.CERTIFICATE not in config.authentication.methods:
         return None
-    _needed(Method.CERTIFICATE, "server.tls_certificate", config.server.tls_certificate)
-    _needed(Method.CERTIFICATE, "server.tls_client_authorities", config.server.tls_client_authorities)
+    _require_setting(Method.CERTIFICATE, "server.tls_certificate", config.server.tls_certificate)
+    _require_setting(Method.CERTIFICATE, "server.tls_client_authorities", config.server.tls_client_authorities)
     return Certificates(tuple(map(re.compile, config.authentication.certificate_names)), users)
 
 
@@ -123,18 +123,18 @@ def _proxy_policies(config: Config) -> dict[str, ProxyPolicy]:
 def _ldap_policy(config: Config) -> LdapPolicy:
     """Builds the directory's rules; raises for a directory without encryption, or one that cannot be searched."""
     section = config.ldap
-    for url in section.urls or [_needed(Method.LDAP, "ldap.urls", "")]:
+    for url in section.urls or [_require_setting(Method.LDAP, "ldap.urls", "")]:
         parts = urlsplit(url)
         is_safe = parts.scheme == "ldaps" or section.start_tls or (parts.hostname and is_loopback(parts.hostname))
         if parts.scheme not in ("ldap", "ldaps") or not is_safe:
             raise DirectoryInTheClear(url)
-    _needed(Method.LDAP, "ldap.user_base", section.user_base)
+    _require_setting(Method.LDAP, "ldap.user_base", section.user_base)
     password = ""
     if section.bind_dn or not section.bind_template:
-        _needed(Method.LDAP, "ldap.bind_dn", section.bind_dn)
-        file = _needed(Method.LDAP, "ldap.bind_password_file", section.bind_password_file)
+        _require_setting(Method.LDAP, "ldap.bind_dn", section.bind_dn)
+        file = _require_setting(Method.LDAP, "ldap.bind_password_file", section.bind_password_file)
         password = read_secret(Path(file)).decode("utf-8", "replace").rstrip("\r\n")
-        _needed(Method.LDAP, "a password in ldap.bind_password_file", password)
+        _require_setting(Method.LDAP, "a password in ldap.bind_password_file", password)
     return LdapPolicy(
         urls=section.urls,
         start_tls=section.start_tls,
@@ -156,7 +156,7 @@ def token_file(config: Config) -> Path:
     section, lake = config.authentication, config.lake
     is_local = lake.catalog_folder and "://" not in lake.catalog_folder
     file = section.token_file or (f"{lake.catalog_folder}/tokens.json" if is_local else "")
-    return Path(_needed(Method.TOKEN, "authentication.token_file", file))
+    return Path(_require_setting(Method.TOKEN, "authentication.token_file", file))
 
 
 def open_tokens(config: Config) -> TokenStore | None:
@@ -168,7 +168,7 @@ def open_issuer(config: Config) -> Issuer | None:
     """Opens the identity provider if the server accepts its tokens; fetches its keys."""
     if Method.JWT not in config.authentication.methods:
         return None
-    return Issuer(_needed(Method.JWT, "jwt.issuer", config.jwt.issuer), ca_file=config.jwt.ca_file)
+    return Issuer(_require_setting(Method.JWT, "jwt.issuer", config.jwt.issuer), ca_file=config.jwt.ca_file)
 
 
 def _jwt_policy(config: Config) -> JwtPolicy:
@@ -185,7 +185,7 @@ def _jwt_policy(config: Config) -> JwtPolicy:
     )
 
 
-def _needed(method: Method, setting: str, value: str) -> str:
+def _require_setting(method: Method, setting: str, value: str) -> str:
     if not value:
         raise AuthenticationIncomplete(method, setting)
     return value

@@ -97,7 +97,7 @@ class Throttle:
         with self._ended:
             while True:
                 now = self._clock()
-                counted = self._counted(pair)
+                counted = self._counted_keys(pair)
                 left = max(self._left_s(key, free, now) for key, free in counted.items())
                 if left > 0:
                     raise TooManyFailures(math.ceil(left))
@@ -110,7 +110,7 @@ class Throttle:
             _trim(self._failures)
         return tuple(counted)
 
-    def _counted(self, pair: _Pair) -> dict[_Key, int]:
+    def _counted_keys(self, pair: _Pair) -> dict[_Key, int]:
         """Returns the keys under which an attempt is counted, each with its number of free failures."""
         user, client = pair
         everywhere: dict[_Key, int] = (

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     if (given.heads is None) != (given.key is None):
         parser.error("--heads and --key belong together")
     try:
-        signed = _signed(given.heads, given.key) if given.heads else {}
+        signed = _read_signed_ends(given.heads, given.key) if given.heads else {}
         chain_end, broken = verify(log_contents(given.folder), signed=signed)
     except (ValueError, AuditKeyUnusable) as error:
         sys.stderr.write(f"delta-gateway: {given.heads}: {error}\n")
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     return EXIT_BROKEN
 
 
-def _signed(chain_ends: Path, key: Path) -> Mapping[int, str]:
+def _read_signed_ends(chain_ends: Path, key: Path) -> Mapping[int, str]:
     with chain_ends.open("rb") as lines:
         return read_chain_ends(lines, public_key(key))
 

@@ -184,17 +184,17 @@ class ApiClient:
         return answer
 
     def fetch(self, method: str, path: str, *, body: object = None, accept: str = "application/json") -> bytes:
-        with self._answered(method, path, body, accept) as response:
+        with self._request(method, path, body, accept) as response:
             return bytes(response.read())
 
     def pieces(self, path: str) -> Iterator[bytes]:
         """Yields a document's pieces, regardless of its length."""
-        with self._answered("GET", path, None, "*/*") as response:
+        with self._request("GET", path, None, "*/*") as response:
             while piece := response.read(_PIECE_BYTES):
                 yield piece
 
     @contextlib.contextmanager
-    def _answered(self, method: str, path: str, body: object, accept: str) -> Iterator[http.client.HTTPResponse]:
+    def _request(self, method: str, path: str, body: object, accept: str) -> Iterator[http.client.HTTPResponse]:
         """Sends a request; the response, if it is not an error, is read within the block."""
         headers = {"Accept": accept} | ({"Content-Type": "application/json"} if body is not None else {})
         headers |= {"Authorization": self.authorization} if self.authorization else {}

@@ -39,7 +39,7 @@ def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO, 
             return
         chunks = chain([following], chunks)
     header = [_printable(column.name) for column in columns]
-    shown = ([_shown(cell, null) for cell in row] for row in first)
+    shown = ([_cell_text(cell, null) for cell in row] for row in first)
     lines = [header, *shown]
     widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
     to_right = [column.type_name in _NUMBERS for column in columns]
@@ -47,7 +47,7 @@ def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO, 
     out.write("-+-".join("-" * width for width in widths) + "\n")
     count = 0
     for row in chain(first, chain.from_iterable(chunks)):
-        out.write(_line([_shown(cell, null) for cell in row], widths, to_right))
+        out.write(_line([_cell_text(cell, null) for cell in row], widths, to_right))
         count += 1
     out.write(_count_line(count))
 
@@ -64,7 +64,7 @@ def write_expanded(columns: Sequence[Column], chunks: Iterator[Rows], out: TextI
         count += 1
         out.write(f"-[ ROW {count} ]{'-' * max(1, width - 6 - len(str(count)))}\n")
         for name, cell in zip(names, row, strict=True):
-            out.write(f"{name}{' ' * (width - _width(name))} | {_shown(cell, null)}".rstrip() + "\n")
+            out.write(f"{name}{' ' * (width - _width(name))} | {_cell_text(cell, null)}".rstrip() + "\n")
     out.write(_count_line(count))
 
 
@@ -130,7 +130,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], to_right: Iterable[bool])
     return " | ".join(padded).rstrip() + "\n"
 
 
-def _shown(cell: str | None, null: str) -> str:
+def _cell_text(cell: str | None, null: str) -> str:
     return null if cell is None else _printable(cell)
 
 

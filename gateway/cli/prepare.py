@@ -19,7 +19,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.sample.data import SAMPLE_READS, SAMPLE_WRITES
 from engine.sample.lake import ensure_sample_lake
-from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archiving, compile_once
+from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archive_classes, compile_once
 from engine.spark.session import SparkOptions
 from gateway.cli.help import help_text
 from gateway.observability.log_format import LogFormat, set_up_log
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _archive(files: ClassFiles) -> None:
-    with tempfile.TemporaryDirectory(prefix="delta-gateway-prepare-") as name, archiving(files) as option:
+    with tempfile.TemporaryDirectory(prefix="delta-gateway-prepare-") as name, archive_classes(files) as option:
         folder = Path(name)
         lake = folder / "lake"
         ensure_sample_lake(str(lake))

@@ -33,7 +33,7 @@ _FOREIGN_VARIABLES = re.compile(r"GATEWAY_(SERVICE_(HOST|PORT)|PORT(_|$)|TESTDAT
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SettingSource:
     """A setting's value and its source, for errors."""
 
     name: str
@@ -47,14 +47,14 @@ def load_config(file: Path | None, environment: Mapping[str, str], flags: Mappin
     Raises a named error for an unreadable file, an unknown key, or a value with the wrong type or range.
     """
     given = [*(_read_file(file) if file else ()), *_read_environment(environment)]
-    given += [Given(name, value, "the command line") for name, value in flags.items() if value is not None]
+    given += [SettingSource(name, value, "the command line") for name, value in flags.items() if value is not None]
     known = {setting.name: setting for setting in settings()}
     values: dict[str, dict[str, object]] = {section: {} for section in SECTIONS}
     for entry in given:
         setting = known.get(entry.name)
         if setting is None:
             raise ConfigUnknownKey(entry.name, entry.source, _nearest(entry.name, known))
-        values[setting.section][setting.key] = _typed(setting, entry)
+        values[setting.section][setting.key] = _convert(setting, entry)
     return Config(**{section: kind(**values[section]) for section, kind in SECTIONS.items()})
 
 
@@ -74,7 +74,7 @@ def format_example() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _read_file(file: Path) -> Iterator[Given]:
+def _read_file(file: Path) -> Iterator[SettingSource]:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -88,10 +88,10 @@ def _read_file(file: Path) -> Iterator[Given]:
             known = SECTIONS if isinstance(entries, dict) else {setting.name: setting for setting in settings()}
             raise ConfigUnknownKey(section, str(file), _nearest(section, known))
         for key, value in entries.items():
-            yield Given(f"{section}.{key}", value, str(file))
+            yield SettingSource(f"{section}.{key}", value, str(file))
 
 
-def _read_environment(environment: Mapping[str, str]) -> Iterator[Given]:
+def _read_environment(environment: Mapping[str, str]) -> Iterator[SettingSource]:
     known = {setting.variable: setting for setting in settings()}
     for variable, text in sorted(environment.items()):
         if not variable.startswith(ENVIRONMENT_PREFIX) or _FOREIGN_VARIABLES.match(variable):
@@ -100,7 +100,7 @@ def _read_environment(environment: Mapping[str, str]) -> Iterator[Given]:
         if setting is None:
             raise ConfigUnknownKey(variable, "The environment", _nearest(variable, known))
         is_text = isinstance(setting.kind, type) and issubclass(setting.kind, str)
-        yield Given(setting.name, text if is_text else _parse_toml(text), f"The variable {variable}")
+        yield SettingSource(setting.name, text if is_text else _parse_toml(text), f"The variable {variable}")
 
 
 def _parse_toml(text: str) -> object:
@@ -111,21 +111,21 @@ def _parse_toml(text: str) -> object:
     return parsed["value"] if len(parsed) == 1 else text
 
 
-def _typed(setting: Setting, entry: Given) -> object:
+def _convert(setting: Setting, entry: SettingSource) -> object:
     shown = _show(entry.value)
     try:
         value = _tables(setting, setting.table, entry) if setting.table else convert(entry.value, setting.kind)
     except ValidationError as error:
-        raise ConfigInvalidValue(setting.name, entry.source, shown, _expected(setting)) from error
+        raise ConfigInvalidValue(setting.name, entry.source, shown, _expected_text(setting)) from error
     if isinstance(value, int | float) and not _is_within(value, setting):
-        raise ConfigInvalidValue(setting.name, entry.source, shown, _expected(setting))
+        raise ConfigInvalidValue(setting.name, entry.source, shown, _expected_text(setting))
     if setting.constraint and not setting.constraint.holds(value):
         shown = "what is there" if setting.table else shown  # tables may contain a secret
         raise ConfigInvalidValue(setting.name, entry.source, shown, setting.constraint.expected)
     return value
 
 
-def _tables(setting: Setting, kind: type, entry: Given) -> object:
+def _tables(setting: Setting, kind: type, entry: SettingSource) -> object:
     """Converts a list with tables to `kind` values. Raises an error for an unknown key or an invalid value."""
     found = []
     for position, item in enumerate(convert(entry.value, list[dict[str, Any]])):
@@ -135,7 +135,7 @@ def _tables(setting: Setting, kind: type, entry: Given) -> object:
         for key, value in item.items():
             if key not in known:
                 raise ConfigUnknownKey(f"{place}.{key}", entry.source, _nearest(key, known))
-            values[key] = _typed(known[key], Given(f"{place}.{key}", value, entry.source))
+            values[key] = _convert(known[key], SettingSource(f"{place}.{key}", value, entry.source))
         found.append(kind(**values))
     return tuple(found)
 
@@ -155,7 +155,7 @@ _EXPECTED: Mapping[Any, str] = {
 }
 
 
-def _expected(setting: Setting) -> str:
+def _expected_text(setting: Setting) -> str:
     if setting.table:
         return "a list of tables"
     text = _EXPECTED.get(setting.kind) or f"one of {', '.join(setting.kind)}"

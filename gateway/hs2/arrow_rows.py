@@ -58,7 +58,7 @@ def arrow_schema(schema: pa.Schema, types: ArrowTypes, time_zone: str) -> pa.Sch
         [
             pa.field(
                 field.name,
-                _zoned(field.type, zone) if types.allow(field.type) else pa.string(),
+                _with_zone(field.type, zone) if types.allow(field.type) else pa.string(),
                 metadata={SQL_NAME: sql_type_of(field).upper().encode()},
             )
             for field in schema
@@ -70,7 +70,7 @@ def arrow_batches(rows: pa.Table, schema: pa.Schema, time_zone: str) -> Iterator
     """Yields `rows` in `schema`, from :func:`arrow_schema`."""
     for batch in rows.to_batches():
         columns = [
-            _converted(column, field, target.type, time_zone)
+            _convert(column, field, target.type, time_zone)
             for column, field, target in zip(batch.columns, rows.schema, schema, strict=True)
         ]
         yield pa.record_batch(columns, schema=schema)
@@ -96,7 +96,7 @@ def arrow_zone(time_zone: str) -> str:
     return f"{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}" if minutes else _UTC
 
 
-def _converted(column: pa.Array, field: pa.Field, target: pa.DataType, time_zone: str) -> pa.Array:
+def _convert(column: pa.Array, field: pa.Field, target: pa.DataType, time_zone: str) -> pa.Array:
     if column.type == target and not pa.types.is_null(target):
         return column
     if pa.types.is_string(target):
@@ -104,7 +104,7 @@ def _converted(column: pa.Array, field: pa.Field, target: pa.DataType, time_zone
     return column.cast(target)
 
 
-def _zoned(kind: pa.DataType, zone: str) -> pa.DataType:
+def _with_zone(kind: pa.DataType, zone: str) -> pa.DataType:
     """Returns `kind` with `zone` as the time zone for all instants in it."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", zone if kind.tz else None)
@@ -118,4 +118,4 @@ def _zoned(kind: pa.DataType, zone: str) -> pa.DataType:
 
 
 def _zoned_field(field: pa.Field, zone: str) -> pa.Field:
-    return field.with_type(_zoned(field.type, zone))
+    return field.with_type(_with_zone(field.type, zone))

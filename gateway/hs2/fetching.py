@@ -46,7 +46,7 @@ def fetch_links(
             break  # the query is still computing them
         pages.append(page)
     urls = [links.link(operation.id, page.row_offset, page.rows.num_rows) for page in pages]
-    return shaped.linked(pages, urls, with_metadata=with_metadata)
+    return shaped.encode_links(pages, urls, with_metadata=with_metadata)
 
 
 def page_limits(rows_max: int | None, bytes_max: int | None) -> tuple[int, int]:

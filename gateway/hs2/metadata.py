@@ -165,7 +165,7 @@ def _column_cells(batch: pa.RecordBatch) -> Cells:
     known = batch["sql_type"].dictionary_encode()
     kinds = [describe_type(sql_type) for sql_type in known.dictionary.to_pylist()]
 
-    def described(values: Iterable[Any], kind: pa.DataType) -> pa.Array:
+    def values_of_rows(values: Iterable[Any], kind: pa.DataType) -> pa.Array:
         return pa.array(list(values), kind).take(known.indices)
 
     string = JDBC_TYPES["string"].code
@@ -175,15 +175,15 @@ def _column_cells(batch: pa.RecordBatch) -> Cells:
         "TABLE_SCHEM": batch["schema"],
         "TABLE_NAME": batch["table"],
         "COLUMN_NAME": batch["column"],
-        "DATA_TYPE": described((kind.code for kind in kinds), pa.int32()),
-        "TYPE_NAME": described((kind.name for kind in kinds), pa.string()),
-        "COLUMN_SIZE": described((kind.size for kind in kinds), pa.int32()),
-        "DECIMAL_DIGITS": described((kind.digits for kind in kinds), pa.int32()),
-        "NUM_PREC_RADIX": described((kind.radix for kind in kinds), pa.int32()),
+        "DATA_TYPE": values_of_rows((kind.code for kind in kinds), pa.int32()),
+        "TYPE_NAME": values_of_rows((kind.name for kind in kinds), pa.string()),
+        "COLUMN_SIZE": values_of_rows((kind.size for kind in kinds), pa.int32()),
+        "DECIMAL_DIGITS": values_of_rows((kind.digits for kind in kinds), pa.int32()),
+        "NUM_PREC_RADIX": values_of_rows((kind.radix for kind in kinds), pa.int32()),
         "NULLABLE": nullable,
         "REMARKS": pc.fill_null(batch["comment"], ""),
         "COLUMN_DEF": batch["default"],
-        "CHAR_OCTET_LENGTH": described((kind.size if kind.code == string else None for kind in kinds), pa.int32()),
+        "CHAR_OCTET_LENGTH": values_of_rows((kind.size if kind.code == string else None for kind in kinds), pa.int32()),
         # From 0, as in Spark's server and Databricks: ADBC's Spark driver and Databricks' JDBC driver add 1.
         "ORDINAL_POSITION": pc.subtract(batch["position"], 1),
         "IS_NULLABLE": pc.if_else(nullable, "YES", "NO"),

@@ -23,7 +23,7 @@ Pieces = tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _EncodedPage:
     page: Page
     pieces: Pieces
     size: int
@@ -36,7 +36,7 @@ class NextPages:
         self._bytes_max = bytes_max
         self._threads = ThreadPoolExecutor(_THREADS, "next-page")
         self._lock = threading.Lock()
-        self._pages: WeakKeyDictionary[Operation, tuple[Limits, Future[_Made | None]]] = WeakKeyDictionary()
+        self._pages: WeakKeyDictionary[Operation, tuple[Limits, Future[_EncodedPage | None]]] = WeakKeyDictionary()
 
     def take(self, operation: Operation, limits: Limits) -> tuple[Page, Pieces] | None:
         """Returns the operation's prefetched page with these limits, if there is one, and advances the operation."""
@@ -55,12 +55,12 @@ class NextPages:
         """Starts creating the operation's next page."""
         rows_max, bytes_max, _ = limits
 
-        def run() -> _Made | None:
+        def run() -> _EncodedPage | None:
             page = operation.next_page(rows_max, bytes_max)
             if page is None:
                 return None
             content = b"".join(encode(page))
-            return _Made(page, (content,), len(content))
+            return _EncodedPage(page, (content,), len(content))
 
         future = self._threads.submit(run)
         with self._lock:
@@ -79,7 +79,7 @@ class NextPages:
                 excess -= size
 
 
-def _size(future: Future[_Made | None]) -> int:
+def _size(future: Future[_EncodedPage | None]) -> int:
     if not future.done() or future.cancelled() or future.exception() is not None:
         return 0
     made = future.result()

@@ -93,7 +93,7 @@ class ShapedResult:
         content = sink.getvalue()
         return lz4_frame(content) if self.form.is_compressed else content.to_pybytes()
 
-    def linked(self, pages: Sequence[Page], links: Sequence[tuple[str, int]], *, with_metadata: bool) -> Pieces:
+    def encode_links(self, pages: Sequence[Page], links: Sequence[tuple[str, int]], *, with_metadata: bool) -> Pieces:
         """Returns the bytes of a TFetchResultsResp with links to `pages`."""
         made = [
             t.TSparkArrowResultLink(url, expiry, page.row_offset, page.rows.num_rows, value_bytes(page.rows))
@@ -103,7 +103,7 @@ class ShapedResult:
         metadata = self.metadata() if with_metadata else None
         return tuple(encode_fetch_response(SUCCESS, pages[-1].has_more, [row_set], metadata))
 
-    def fetched(self, page: Page, *, with_metadata: bool = False) -> Pieces:
+    def encode_rows(self, page: Page, *, with_metadata: bool = False) -> Pieces:
         """Returns the bytes of a TFetchResultsResp."""
         metadata = self.metadata() if with_metadata else None
         return tuple(encode_fetch_response(SUCCESS, page.has_more, self._row_set(page), metadata))

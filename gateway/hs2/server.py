@@ -24,7 +24,7 @@ from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
 from gateway.hs2.transport import ByteStream, Disconnected, open_transport
 from gateway.hs2.watch import Watch
-from gateway.process.supervision import OnDeath, ignore_death, supervised
+from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
 from gateway.process.tls import TlsServer
 from gateway.sessions.registry import Registry
 
@@ -145,7 +145,7 @@ class ThriftServer:
         self._watch = Watch(self._stopping)
         self.listener = self._settings.listener
         self._threads = [
-            supervised(name, run, self._stopping.is_set, on_death)
+            supervised_thread(name, run, self._stopping.is_set, on_death)
             for name, run in (("thrift-accept", self._accept_loop), ("thrift-watch", self._watch.run))
         ]
 

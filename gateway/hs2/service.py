@@ -276,7 +276,7 @@ class Service:
         if not request.runAsync:
             _await(session, operation, client)
         kind = t.TOperationType.EXECUTE_STATEMENT
-        return self._started(t.TExecuteStatementResp, operation, kind, session, request, client)
+        return self._start_response(t.TExecuteStatementResp, operation, kind, session, request, client)
 
     def get_operation_status(self, request: Any, client: Client) -> Any:
         session, operation = self._operation(request, client)
@@ -332,22 +332,22 @@ class Service:
         if stream is not None:
             schema = stream.schema if stream.has_rows else metadata.RESULT
             return form.of(schema, stream.time_zone).metadata()
-        return self._shaped(session, operation, client).metadata()
+        return self._shape_result(session, operation, client).metadata()
 
     def fetch_results(self, request: Any, client: Client) -> Encoded:
         session, operation = self._operation(request, client)
         if request.fetchType == _LOG_FETCH:
             lines = fetch_log(operation, request.orientation)
             form = plain_form(self._client_settings[session].version)
-            return Encoded(form.of(lines.rows.schema, operation.time_zone).fetched(lines))
-        shaped = self._shaped(session, operation, client)
+            return Encoded(form.of(lines.rows.schema, operation.time_zone).encode_rows(lines))
+        shaped = self._shape_result(session, operation, client)
         with_metadata = bool(request.includeResultSetMetadata)
         if shaped.form.kind is RowSetKind.LINKS and client.links:
             return Encoded(fetch_links(shaped, operation, request.orientation, client.links, with_metadata))
         limits = (*page_limits(request.maxRows, request.maxBytes), with_metadata)
 
         def encode(page: Page) -> Pieces:
-            return shaped.fetched(page, with_metadata=with_metadata)
+            return shaped.encode_rows(page, with_metadata=with_metadata)
 
         if shaped.form.kind is RowSetKind.ROWS:
             page = fetch_all(operation, request.orientation, request.maxRows)
@@ -377,7 +377,7 @@ class Service:
         page = operation.page(rows.row_offset, rows.row_count)
         return form.of(operation.schema, operation.time_zone).document(page)
 
-    def _shaped(self, session: Session, operation: Operation, client: Client) -> ShapedResult:
+    def _shape_result(self, session: Session, operation: Operation, client: Client) -> ShapedResult:
         """Returns the result in its wire format; raises the error for an operation without a result."""
         form, schema = self._form(session, operation), operation.schema
         if form.may_link and client.links:  # decided once, when its metadata or its first rows are requested
@@ -391,7 +391,7 @@ class Service:
     def _form(self, session: Session, operation: Operation) -> ResultForm:
         return self._forms.get(operation) or plain_form(self._client_settings[session].version)
 
-    def _started(
+    def _start_response(
         self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client
     ) -> Any:
         """Returns the response to a call that created `operation`: with its results if the client requests them and it
@@ -421,7 +421,7 @@ class Service:
                 results.closeOperation = t.TCloseOperationResp(SUCCESS)
             answer.directResults = results
             return answer
-        shaped = self._shaped(session, operation, client)
+        shaped = self._shape_result(session, operation, client)
         results.resultSetMetadata = shaped.metadata()
         if not operation.has_rows:  # with a resultSet, which it never reads here, @databricks/sql fetches forever
             answer.directResults = results
@@ -430,7 +430,7 @@ class Service:
             fetched = fetch_links(shaped, operation, None, client.links, with_metadata=False)
             return Encoded(tuple(encode_with_results(answer, results, fetched)))
         page = fetch(operation, None, wanted.maxRows, wanted.maxBytes)
-        fetched = shaped.fetched(page)
+        fetched = shaped.encode_rows(page)
         if not page.has_more:
             session.forget(operation)
             results.closeOperation = t.TCloseOperationResp(SUCCESS)
@@ -447,7 +447,7 @@ class Service:
                 operation = session.request(statement, shape)
         if not request.runAsync:
             _await(session, operation, client)
-        return self._started(call.response, operation, call.operation_type, session, request, client)
+        return self._start_response(call.response, operation, call.operation_type, session, request, client)
 
     # ----------------------------------------------------------------------------------------------- refused calls
 

@@ -183,7 +183,7 @@ class ByteStream:
     def _send_pieces(self, pieces: tuple[bytes, ...]) -> None:
         try:
             self._wait_at_most(None)
-            sent = _taken(self._socket.sendmsg, pieces)
+            sent = _send_part(self._socket.sendmsg, pieces)
         except OSError as error:
             raise Disconnected() from error
         for piece in pieces:  # the system may have accepted a part of them
@@ -196,7 +196,7 @@ class ByteStream:
         try:
             self._wait_at_most(None)
             while left:
-                left = left[_taken(self._socket.send, left) :]
+                left = left[_send_part(self._socket.send, left) :]
         except OSError as error:  # BlockingIOError is one, after the timeout
             raise Disconnected() from error
 
@@ -240,7 +240,7 @@ class ByteStream:
         return left
 
 
-def _taken(send: Callable[[C], int], content: C) -> int:
+def _send_part(send: Callable[[C], int], content: C) -> int:
     """Returns how much the client accepted; raises BlockingIOError if it accepted nothing within the timeout."""
     for _ in range(_WAITS - 1):
         with contextlib.suppress(BlockingIOError):

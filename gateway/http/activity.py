@@ -49,7 +49,7 @@ def activity_blueprint(api: StatementApi) -> Blueprint:
     @routes.get(f"{API}/history/queries")
     def queries() -> dict[str, object]:
         count = number_of("max_results", default=100, smallest=1, largest=_QUERIES_MAX)
-        found = list(islice(_after_token(_matching(api.registry().statements(api.identity()))), count + 1))
+        found = list(islice(_after_token(_filter_statements(api.registry().statements(api.identity()))), count + 1))
         more = {"next_page_token": str(found[count - 1].id)} if len(found) > count else {}
         return {"res": [query_info(info) for info in found[:count]], "has_next_page": bool(more), **more}
 
@@ -130,7 +130,7 @@ def session_info(session: Session) -> dict[str, object]:
     }
 
 
-def _matching(found: Iterator[StatementInfo]) -> Iterator[StatementInfo]:
+def _filter_statements(found: Iterator[StatementInfo]) -> Iterator[StatementInfo]:
     """Filters by the request's text, status and user."""
     statuses = set(request.args.getlist("filter_by.statuses") or request.args.getlist("status"))
     if unknown := statuses - set(_STATUS.values()):

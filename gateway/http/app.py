@@ -11,7 +11,7 @@ from flask import Flask, Response, jsonify, request
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException, LengthRequired
 
-from catalog.errors import shortened
+from catalog.errors import shorten
 from catalog.grants.tokens import TokenStore
 from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
@@ -139,7 +139,7 @@ def _http_failure(error: HTTPException) -> tuple[Response, int]:
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
     message = error.description
     if status is HTTPStatus.NOT_FOUND:
-        route = f"{request.method} {shortened(request.path)}"
+        route = f"{request.method} {shorten(request.path)}"
         message = f"{route} is not a route of this server. {OPENAPI_PATH} lists the routes."
     body = jsonify(error_code=_ERROR_CODES.get(status, "MALFORMED_REQUEST"), message=message)
     body.headers.extend((name, value) for name, value in error.get_headers() if name == "Allow")

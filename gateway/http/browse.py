@@ -68,7 +68,7 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
     @routes.get(f"{API}/tables")
     def tables() -> dict[str, object]:
         found = calls.rows(ListTables(catalog=text_of("catalog"), schema_pattern=_exactly(text_of("schema"))))
-        return {"tables": [_named(row, "table") for row in found]}
+        return {"tables": [_with_name(row, "table") for row in found]}
 
     @routes.get(f"{API}/columns")
     def columns() -> dict[str, object]:
@@ -78,7 +78,7 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
             schema_pattern=_exactly(text_of("schema")),
             table_pattern=None if table is None else _exactly(table),
         )
-        return {"columns": [_named(row, "column") for row in calls.rows(listing)]}
+        return {"columns": [_with_name(row, "column") for row in calls.rows(listing)]}
 
     @routes.get(f"{API}/table")
     def table() -> dict[str, object]:
@@ -153,7 +153,7 @@ def _json_value(cell: object, is_map: bool) -> object:
     return cell
 
 
-def _named(row: Mapping[str, object], own: str) -> dict[str, object]:
+def _with_name(row: Mapping[str, object], own: str) -> dict[str, object]:
     """Renames the object's own name to `name`."""
     return {"name": row[own], **{key: value for key, value in row.items() if key != own}}
 

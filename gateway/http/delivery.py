@@ -61,7 +61,7 @@ class Delivery:
         self._chunks: list[Chunk] = []
 
     @property
-    def wanted(self) -> WantedResult:
+    def wanted_result(self) -> WantedResult:
         """Returns the required result; one row beyond the limit shows that there are more."""
         row_limit = None if self._row_limit is None else min(self._row_limit + 1, _LONG_MAX)
         return WantedResult(row_limit=row_limit, bytes_wanted=self._byte_limit, shows_materialized=True)
@@ -140,13 +140,13 @@ class Delivery:
             case Format.JSON_ARRAY:
                 return json_bytes(table, operation.time_zone)
             case Format.ARROW_STREAM:
-                return self._compressed(arrow_stream(table))
+                return self._compress(arrow_stream(table))
             case Format.CSV:
                 return csv_bytes(table, operation.time_zone, header=chunk.index == 0)
             case _:
                 assert_never(format_)
 
-    def _compressed(self, stream: bytes) -> bytes:
+    def _compress(self, stream: bytes) -> bytes:
         match self._compression:
             case Compression.NONE:
                 return stream

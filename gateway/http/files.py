@@ -86,15 +86,15 @@ def files_blueprint(api: StatementApi) -> Blueprint:
 
     @routes.delete(f"{FILES}/<path:path>")
     def delete(path: str) -> Response:
-        return _changed(files.transfer(_removal(path, FileOperation.REMOVE)))
+        return _apply_change(files.transfer(_removal(path, FileOperation.REMOVE)))
 
     @routes.put(f"{DIRECTORIES}/<path:path>")
     def make_folder(path: str) -> Response:
-        return _changed(files.transfer(_removal(path, FileOperation.MAKE_FOLDER)))
+        return _apply_change(files.transfer(_removal(path, FileOperation.MAKE_FOLDER)))
 
     @routes.delete(f"{DIRECTORIES}/<path:path>")
     def remove_folder(path: str) -> Response:
-        return _changed(files.transfer(_removal(path, FileOperation.REMOVE_FOLDER)))
+        return _apply_change(files.transfer(_removal(path, FileOperation.REMOVE_FOLDER)))
 
     @routes.get(f"{DIRECTORIES}/<path:path>")
     def list_folder(path: str) -> Response | dict[str, object]:
@@ -125,7 +125,7 @@ def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
             return _upload(files, change)
         transfer = files.transfer(change)
         try:
-            return _changed(transfer)
+            return _apply_change(transfer)
         except VolumeFileNotFound:  # on an object store a folder disappears with its last file
             if staged.operation is FileOperation.REMOVE and not transfer.file.has_folders:
                 return Response(status=HTTPStatus.NO_CONTENT)
@@ -159,7 +159,7 @@ def _upload(files: _Files, change: ChangeFile) -> Response:
     if request.environ.get(STREAMING):
         request.environ[ACCEPTED] = _AcceptedUpload(g.identity, transfer)
         return Response(status=HTTPStatus.NO_CONTENT)
-    return _changed(transfer)
+    return _apply_change(transfer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class _Files:
                 self.api.end(partial(registry.close_session, session.id, identity))
 
 
-def _changed(transfer: FileTransfer) -> Response:
+def _apply_change(transfer: FileTransfer) -> Response:
     file = transfer.file
     match transfer.operation:
         case FileOperation.PUT:

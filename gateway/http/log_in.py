@@ -47,11 +47,11 @@ def log_in_blueprint(callers: Callers) -> Blueprint:
         except SqlError as error:
             failure = describe(error)
             return _page("log-in", status=failure.http_status, message=error.full_message)
-        return _moved(".", cookie)
+        return _redirect(".", cookie)
 
     @routes.post("/logout")
     def log_out() -> Response:
-        return _moved("login", callers.log_out())
+        return _redirect("login", callers.log_out())
 
     return routes
 
@@ -63,7 +63,7 @@ def _page(kind: str, *, principal: str = "", message: str = "", status: HTTPStat
     return answer
 
 
-def _moved(to: str, cookie: str) -> Response:
+def _redirect(to: str, cookie: str) -> Response:
     return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": to, "Set-Cookie": cookie})
 
 

@@ -29,7 +29,7 @@ def metrics_blueprint(lifecycle: Lifecycle, callers: Callers) -> Blueprint:
 def format_metrics(families: Iterable[MetricFamily]) -> Iterator[str]:
     """Yields an exposition's lines."""
     for family in families:
-        yield f"# HELP {family.name} {_escaped(family.description)}"
+        yield f"# HELP {family.name} {_escape(family.description)}"
         yield f"# TYPE {family.name} {family.kind}"
         for sample in family.samples:
             yield f"{family.name}{sample.suffix}{_labels(sample.labels)} {sample.value:.17g}"
@@ -37,10 +37,10 @@ def format_metrics(families: Iterable[MetricFamily]) -> Iterator[str]:
 
 def _labels(labels: Labels) -> str:
     label_text = ",".join(
-        f'{name}="{_escaped(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in labels.items()
+        f'{name}="{_escape(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in labels.items()
     )
     return f"{{{label_text}}}" if label_text else ""
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")

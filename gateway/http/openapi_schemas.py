@@ -26,11 +26,11 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def listed(items: Schema) -> Schema:
+def list_of(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
-def one_of(choices: type[StrEnum]) -> Schema:
+def enum_of(choices: type[StrEnum]) -> Schema:
     return {"type": "string", "enum": [option.value for option in choices]}
 
 
@@ -68,7 +68,7 @@ SCHEMAS: dict[str, Schema] = {
     "PartsUpload": answer("multipart_upload", multipart_upload=answer("session_token", session_token=STRING)),
     "Folder": answer(
         "contents",
-        contents=listed(
+        contents=list_of(
             answer(
                 "path name is_directory",
                 path=STRING,
@@ -88,14 +88,14 @@ SCHEMAS: dict[str, Schema] = {
         session_id=UUID,
         catalog=STRING,
         schema=STRING,
-        parameters=listed(ref("Parameter")),
+        parameters=list_of(ref("Parameter")),
         row_limit=NOT_NEGATIVE,
         byte_limit=POSITIVE,
-        disposition=one_of(Disposition),
-        format=one_of(Format),
-        result_compression=one_of(Compression),
+        disposition=enum_of(Disposition),
+        format=enum_of(Format),
+        result_compression=enum_of(Compression),
         wait_timeout=WAIT,
-        on_wait_timeout=one_of(OnWaitTimeout),
+        on_wait_timeout=enum_of(OnWaitTimeout),
         query_tags=IGNORED,
     ),
     "Parameter": request(
@@ -116,14 +116,14 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Manifest": answer(
         "format schema total_chunk_count total_row_count total_byte_count truncated chunks",
-        format=one_of(Format),
-        schema=answer("column_count columns", column_count=COUNT, columns=listed(ref("Column"))),
+        format=enum_of(Format),
+        schema=answer("column_count columns", column_count=COUNT, columns=list_of(ref("Column"))),
         total_chunk_count=COUNT,
         total_row_count=COUNT,
         total_byte_count=COUNT,
         truncated=BOOLEAN | {"description": "Whether a row or byte limit cut the result."},
-        result_compression=one_of(Compression),
-        chunks=listed(answer("chunk_index", **_CHUNK)),
+        result_compression=enum_of(Compression),
+        chunks=list_of(answer("chunk_index", **_CHUNK)),
     ),
     "Column": answer(
         "name position type_name type_text", name=STRING, position=COUNT, type_name=STRING, type_text=STRING
@@ -131,9 +131,9 @@ SCHEMAS: dict[str, Schema] = {
     "ResultChunk": answer(
         "",
         **_CHUNK,
-        data_array=listed(listed({"type": ["string", "null"]})),
+        data_array=list_of(list_of({"type": ["string", "null"]})),
         attachment=STRING | {"description": "An Arrow stream in base64."},
-        external_links=listed(answer("external_link expiration", **_CHUNK, external_link=STRING, expiration=STRING)),
+        external_links=list_of(answer("external_link expiration", **_CHUNK, external_link=STRING, expiration=STRING)),
         next_chunk_index=COUNT,
         next_chunk_internal_link=STRING,
     ),
@@ -146,9 +146,9 @@ SCHEMAS: dict[str, Schema] = {
         from_cache={"type": "boolean", "description": "Whether the rows came from the result cache."},
         created_ms=TIME_MS,
         ended_ms={"type": ["integer", "null"]},
-        stages=listed(answer("name duration_ms", name=STRING, duration_ms=NUMBER)),
+        stages=list_of(answer("name duration_ms", name=STRING, duration_ms=NUMBER)),
         tasks=answer("", total=COUNT, running=COUNT, done=COUNT, failed=COUNT),
-        reads=listed(
+        reads=list_of(
             answer(
                 "table version files files_total bytes bytes_total",
                 table=STRING,
@@ -162,7 +162,7 @@ SCHEMAS: dict[str, Schema] = {
         ),
         rows=COUNT,
         result_bytes=COUNT,
-        log=listed(STRING),
+        log=list_of(STRING),
     ),
     "SessionRequest": request(
         "",
@@ -173,7 +173,7 @@ SCHEMAS: dict[str, Schema] = {
         execution_mode=IGNORED,
     ),
     "OpenedSession": answer("session_id", session_id=UUID),
-    "Sessions": answer("sessions", sessions=listed(ref("Session"))),
+    "Sessions": answer("sessions", sessions=list_of(ref("Session"))),
     "Session": answer(
         "session_id user_name running",
         session_id=UUID,
@@ -185,7 +185,7 @@ SCHEMAS: dict[str, Schema] = {
         last_used_ms=TIME_MS,
         running=COUNT,
     ),
-    "Queries": answer("res has_next_page", res=listed(ref("Query")), has_next_page=BOOLEAN, next_page_token=UUID),
+    "Queries": answer("res has_next_page", res=list_of(ref("Query")), has_next_page=BOOLEAN, next_page_token=UUID),
     "Query": answer(
         "query_id status query_text user_name query_start_time_ms is_final",
         query_id=UUID,
@@ -201,11 +201,11 @@ SCHEMAS: dict[str, Schema] = {
         rows_produced=COUNT,
         is_final=BOOLEAN,
         metrics=answer("", read_bytes=COUNT, pruned_bytes=COUNT, rows_produced_count=COUNT, result_from_cache=BOOLEAN),
-        stages=listed(answer("name duration_ms", name=STRING, duration_ms={"type": "number"})),
+        stages=list_of(answer("name duration_ms", name=STRING, duration_ms={"type": "number"})),
         error_message=STRING,
         condition=STRING,
     ),
-    "Warehouses": answer("warehouses", warehouses=listed(ref("Warehouse"))),
+    "Warehouses": answer("warehouses", warehouses=list_of(ref("Warehouse"))),
     "Warehouse": answer(
         "id name state",
         id=STRING,
@@ -223,18 +223,18 @@ SCHEMAS: dict[str, Schema] = {
         odbc_params=answer("hostname", hostname=STRING, path=STRING, port=COUNT, protocol=STRING),
         jdbc_url=STRING,
     ),
-    "Me": answer("userName", id=STRING, userName=STRING, displayName=STRING, active=BOOLEAN, groups=listed(ROW)),
-    "Catalogs": answer("catalogs current", catalogs=listed(answer("name", name=STRING)), current=STRING),
-    "Schemas": answer("schemas", schemas=listed(answer("name catalog", name=STRING, catalog=STRING))),
+    "Me": answer("userName", id=STRING, userName=STRING, displayName=STRING, active=BOOLEAN, groups=list_of(ROW)),
+    "Catalogs": answer("catalogs current", catalogs=list_of(answer("name", name=STRING)), current=STRING),
+    "Schemas": answer("schemas", schemas=list_of(answer("name catalog", name=STRING, catalog=STRING))),
     "Tables": answer(
         "tables",
-        tables=listed(
+        tables=list_of(
             answer("name", name=STRING, catalog=STRING, schema=STRING, type=STRING, comment=optional(STRING))
         ),
     ),
     "Columns": answer(
         "columns",
-        columns=listed(
+        columns=list_of(
             answer(
                 "name table sql_type",
                 name=STRING,
@@ -251,10 +251,10 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Table": ROW | {"description": "As DESCRIBE TABLE EXTENDED … AS JSON."},
     "TableDetail": ROW | {"description": "The row of DESCRIBE DETAIL."},
-    "Versions": answer("versions", versions=listed(ROW | {"description": "A row of DESCRIBE HISTORY."})),
+    "Versions": answer("versions", versions=list_of(ROW | {"description": "A row of DESCRIBE HISTORY."})),
     "Files": answer(
         "files",
-        files=listed(
+        files=list_of(
             answer(
                 "path size",
                 path=STRING,
@@ -265,8 +265,8 @@ SCHEMAS: dict[str, Schema] = {
             )
         ),
     ),
-    "NewToken": request("", comment=STRING, lifetime_seconds=POSITIVE, scope=one_of(TokenScope)),
+    "NewToken": request("", comment=STRING, lifetime_seconds=POSITIVE, scope=enum_of(TokenScope)),
     "CreatedToken": answer("token_value token_info", token_value=STRING, token_info=ROW),
     "TokenId": request("", token_id=STRING),
-    "Tokens": answer("token_infos", token_infos=listed(ROW)),
+    "Tokens": answer("token_infos", token_infos=list_of(ROW)),
 }

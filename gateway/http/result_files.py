@@ -63,8 +63,8 @@ def _arrow(operation: Operation) -> Generator[bytes, None, None]:
     with pa.ipc.new_stream(pa.PythonFile(sink, "w"), operation.schema) as writer:
         for table in operation.pages(_PIECE_BYTES):
             writer.write_table(table)
-            yield sink.taken()
-    yield sink.taken()
+            yield sink.take()
+    yield sink.take()
 
 
 def _parquet(operation: Operation) -> Generator[bytes, None, None]:
@@ -78,8 +78,8 @@ def _parquet(operation: Operation) -> Generator[bytes, None, None]:
     with opened as writer:
         for table in operation.pages(_ROW_GROUP_BYTES):
             writer.write_table(table.rename_columns(names), row_group_size=table.num_rows)
-            yield sink.taken()
-    yield sink.taken()
+            yield sink.take()
+    yield sink.take()
 
 
 class _Sink(io.RawIOBase):
@@ -96,7 +96,7 @@ class _Sink(io.RawIOBase):
         self._pieces.append(piece)
         return len(piece)
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)
 

@@ -67,17 +67,17 @@ class Orders:
         with self._lock:
             own = self._sorting.setdefault(operation, threading.Lock())
         with own:
-            found = self._known(operation, order)
-            return self._sorted(operation, order) if found is None else found
+            found = self._cached_order(operation, order)
+            return self._sort(operation, order) if found is None else found
 
-    def _known(self, operation: Operation, order: tuple[int, bool]) -> pa.Array | None:
+    def _cached_order(self, operation: Operation, order: tuple[int, bool]) -> pa.Array | None:
         with self._lock:
             known = self._orders.pop(operation, None)
             if known:
                 self._orders[operation] = known  # as the most recently used one
         return known[1] if known and known[0] == order else None
 
-    def _sorted(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
+    def _sort(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
         indices = sorted_indices(_key(operation, order[0]), order[1])
         with self._lock:
             self._orders.pop(operation, None)
@@ -137,19 +137,19 @@ def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Tab
     if window.order is None:
         end = window.offset + window.limit
         pages = [
-            _shown(page.select(column_numbers), operation, window)
+            _convert_rows(page.select(column_numbers), operation, window)
             for page in operation.pages(_PAGE_BYTES, window.offset, end)
         ]
         return (
             pa.concat_tables(pages)
             if pages
-            else _shown(operation.schema.empty_table().select(column_numbers), operation, window)
+            else _convert_rows(operation.schema.empty_table().select(column_numbers), operation, window)
         )
     indices = orders.indices(operation, window.order).slice(window.offset, window.limit)
-    return _shown(rows_at(operation, indices, column_numbers), operation, window)
+    return _convert_rows(rows_at(operation, indices, column_numbers), operation, window)
 
 
-def _shown(rows: pa.Table, operation: Operation, window: Window) -> pa.Table:
+def _convert_rows(rows: pa.Table, operation: Operation, window: Window) -> pa.Table:
     convert = _number if window.form is CellForm.NUMBER else _text
     columns = [
         convert(column, field, operation.time_zone) for column, field in zip(rows.columns, rows.schema, strict=True)

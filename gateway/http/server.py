@@ -39,7 +39,7 @@ from gateway.http.thrift_route import ThriftRoute
 from gateway.http.wire import Answer
 from gateway.http.workers import Workers
 from gateway.http.wsgi import run_application
-from gateway.process.supervision import OnDeath, ignore_death, supervised
+from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
 from gateway.process.tls import TlsServer
 
 _BACKLOG = 512
@@ -104,7 +104,7 @@ class HttpServer:
         self.listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
         self._address = (self._address[0], int(self.listener.getsockname()[1]))
         loop = self._loop = ConnectionLoop(self.listener, self._limits, self._dispatch, self._recall, self._tls)
-        self._thread = supervised("http-loop", loop.run, lambda: loop.is_stopping, self._on_death)
+        self._thread = supervised_thread("http-loop", loop.run, lambda: loop.is_stopping, self._on_death)
         self._app_workers.start()
         self._piece_workers.start()
         self._thrift_workers.start()

@@ -198,7 +198,7 @@ class StatementApi:
             session = self.open(SessionRequest(catalog=submitted.catalog, schema=submitted.schema, settings={}), open_s)
         try:
             operation = session.execute(
-                submitted.text, parameters=submitted.parameters, through=delivery.cut, wanted=delivery.wanted
+                submitted.text, parameters=submitted.parameters, through=delivery.cut, wanted=delivery.wanted_result
             )
         except BaseException:
             if not submitted.session_id:

@@ -92,7 +92,7 @@ class ThriftRoute:
         connection.caller = None
         try:
             if self._links.matches(request.head.target.partition("?")[0]):
-                return self._linked(request.head, connection.client)
+                return self._answer_link(request.head, connection.client)
             self._ensure_call(request.head)
             identity, cookie = self._log_in(request, connection.client)
             if cookie:
@@ -123,7 +123,7 @@ class ThriftRoute:
         headers = [*_HEADERS, (REQUEST_ID, request_id_of(request.head.value("x-request-id")))]
         return format_answer("200 OK", headers, [reply], request.head)
 
-    def _linked(self, head: Head, peer: Peer) -> Answer:
+    def _answer_link(self, head: Head, peer: Peer) -> Answer:
         """Returns a link's target, which needs no other credentials."""
         self._hosts.ensure_known(head.value("host") or "localhost")
         if head.method != "GET":
@@ -177,7 +177,7 @@ class ThriftRoute:
         failure = describe(error)
         status = failure.http_status
         content = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
-        headers = [("Content-Type", "application/json"), _NO_STORE, (_ERROR_HEADER, one_line(failure.message))]
+        headers = [("Content-Type", "application/json"), _NO_STORE, (_ERROR_HEADER, header_text(failure.message))]
         headers.append((REQUEST_ID, current_call().request_id or request_id_of(head.value("x-request-id"))))
         if status is HTTPStatus.UNAUTHORIZED:
             headers += challenges(self._authenticator)
@@ -190,7 +190,7 @@ class ThriftRoute:
         return format_answer(f"{status.value} {status.phrase}", headers, [json.dumps(content).encode()], head)
 
 
-def one_line(message: str) -> str:
+def header_text(message: str) -> str:
     """Returns the part of a message that a header can contain."""
     line = "".join(character if character.isprintable() else "?" for character in " ".join(message.split()))
     return line[:_ERROR_LENGTH_MAX].encode("latin-1", "replace").decode("latin-1")

@@ -24,7 +24,7 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
     def create() -> dict[str, Any]:
         identity = callers.identity()
         submitted = parse_new_token(json_content())
-        with _recorded(callers, identity, "token.create") as recorded:
+        with _record_attempt(callers, identity, "token.create") as recorded:
             token, entry = create_token(
                 store,
                 identity,
@@ -43,7 +43,7 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
     def delete() -> dict[str, Any]:
         identity = callers.identity()
         token_id = parse_token_id(json_content())
-        with _recorded(callers, identity, "token.revoke") as recorded:
+        with _record_attempt(callers, identity, "token.revoke") as recorded:
             recorded.append(token_id)
             revoke_token(store, identity, token_id)
         return {}
@@ -52,16 +52,16 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
 
 
 @contextmanager
-def _recorded(callers: Callers, identity: Identity, event: str) -> Iterator[list[str]]:
+def _record_attempt(callers: Callers, identity: Identity, event: str) -> Iterator[list[str]]:
     """Records the attempt to create or revoke a token, and afterwards the token and the outcome."""
     recorded: list[str] = []
-    callers.auditor.token_changed(event, "begin", identity, origin_of_request())
+    callers.auditor.record_token_change(event, "begin", identity, origin_of_request())
     outcome = "failed"
     try:
         yield recorded
         outcome = "ok"
     finally:
-        callers.auditor.token_changed(event, outcome, identity, origin_of_request(), *recorded)
+        callers.auditor.record_token_change(event, outcome, identity, origin_of_request(), *recorded)
 
 
 def _info(entry: TokenEntry) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def run_application(application: Application, request: Request, connection: Conn
 
     variables = environment(request, connection)
     body = application(variables, start_response)
-    close = getattr(body, "close", _nothing)
+    close = getattr(body, "close", _do_nothing)
     status, headers = started[-1]
     if request.is_streaming and (accepted := variables.get(ACCEPTED)) is not None:
         close()
@@ -53,7 +53,7 @@ def run_application(application: Application, request: Request, connection: Conn
     return format_answer(status, headers, written, None if request.is_streaming else request.head)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from catalog.conditions import ConcurrentModification
 from engine.concurrency.retry import RetryReason
-from engine.runtime.metrics import Latencies, MetricFamily, MetricKind, counter, labelled
+from engine.runtime.metrics import Latencies, MetricFamily, MetricKind, counter, family_with_labels
 from engine.runtime.profile import Stage
 from engine.runtime.statement_class import StatementClass
 from gateway.sessions.operation import Operation
@@ -53,7 +53,7 @@ class Counters:
             for (state, kind), count in self._ended.items()
         )
         text = "Statements that have ended, by how and by class."
-        yield labelled(MetricKind.COUNTER, "gateway_statements_ended_total", text, ended)
+        yield family_with_labels(MetricKind.COUNTER, "gateway_statements_ended_total", text, ended)
         samples = (
             sample
             for kind, latencies in self._statements.items()
@@ -72,7 +72,7 @@ class Counters:
         text = "Attempts to commit that lost to another writer and were made again: the same files as a later version "
         text += "(rebase), or the statement from its beginning (rerun)."
         retries = (({"kind": reason}, self._retries[reason]) for reason in RetryReason)
-        yield labelled(MetricKind.COUNTER, "gateway_commit_retries_total", text, retries)
+        yield family_with_labels(MetricKind.COUNTER, "gateway_commit_retries_total", text, retries)
         text = "Statements that failed because of another writer's commit."
         yield counter("gateway_commit_conflicts_total", text, self._conflicts)
 

@@ -82,7 +82,7 @@ def _short(failure: Failure) -> Failure:
     return replace(failure, message=redact(failure.message)[:MESSAGE_MAX])
 
 
-def _redacted(failure: Failure) -> Failure:
+def _redact(failure: Failure) -> Failure:
     """Returns `failure` without secrets. The excerpt goes: redaction does not find a secret that it shows in part."""
     message, position = failure.message, failure.position
     if position is not None:
@@ -103,7 +103,7 @@ def redact_for(identity: Identity, info: StatementInfo) -> StatementInfo | None:
         return info
     if not may_manage(identity, info.identity):
         return None
-    failure = info.failure and _redacted(info.failure)
+    failure = info.failure and _redact(info.failure)
     return replace(info, text=redact(info.text), failure=failure)
 
 

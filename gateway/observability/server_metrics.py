@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.runtime.metrics import MetricFamily, MetricKind, Sample, counter, gauge, labelled
+from engine.runtime.metrics import MetricFamily, MetricKind, Sample, counter, family_with_labels, gauge
 from gateway.process.lifecycle import Lifecycle, Phase
 from gateway.release import VERSION
 from gateway.sessions.operation_state import OperationState
@@ -46,13 +46,13 @@ def _open(registry: Registry) -> Iterator[MetricFamily]:
     yield gauge("gateway_sessions", "Open sessions.", len(registry.sessions()))
     by_state = (({"state": state.name.lower()}, states[state]) for state in _OPEN_STATES)
     text = "Statements that wait for their turn (pending), run, or give rows while they run (streaming)."
-    yield labelled(MetricKind.GAUGE, "gateway_statements", text, by_state)
+    yield family_with_labels(MetricKind.GAUGE, "gateway_statements", text, by_state)
     text = "Ended statements whose threads, or tasks in Spark, still run."
     yield gauge("gateway_statements_abandoned", text, registry.abandoned_count)
     store = registry.store
     places = (({"place": "memory"}, store.memory_bytes), ({"place": "disk"}, store.held_bytes()))
     text = "Bytes of results that are kept for their clients."
-    yield labelled(MetricKind.GAUGE, "gateway_results_held_bytes", text, places)
+    yield family_with_labels(MetricKind.GAUGE, "gateway_results_held_bytes", text, places)
     rows, size = store.counters
     yield counter("gateway_result_rows_total", "Rows of results, counted when they are pulled.", rows)
     yield counter("gateway_result_bytes_total", "Bytes of these rows as Arrow has them.", size)

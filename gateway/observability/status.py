@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from catalog.conditions import InternalError
-from catalog.errors import Position, SqlError, shortened
+from catalog.errors import Position, SqlError, shorten
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ def describe(error: BaseException) -> Failure:
         condition=error.condition,
         sqlstate=error.sqlstate,
         message=str(error),
-        name=shortened(name) if isinstance(name, str) else None,
+        name=shorten(name) if isinstance(name, str) else None,
         hint=error.hint,
         position=error.position,
     )

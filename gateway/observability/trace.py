@@ -36,7 +36,7 @@ class Trace:
 
     rights: list[RightDifference] = field(default_factory=list)
 
-    def following(self, request: StatementRequest) -> StatementRequest:
+    def record_execution(self, request: StatementRequest) -> StatementRequest:
         """Returns a request whose execution is recorded in this trace."""
         on_jobs = None if self.jobs is None else self.jobs.extend
         on_lineage = self.lineage.append if self.wants_lineage else None

@@ -112,7 +112,7 @@ class _Parent:
             status = None
             while status is None:
                 self._take_signals(None)
-                status = self._ended()
+                status = self._reap()
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child, signal.SIGKILL)
             self._facts |= _received_state(ours)
@@ -128,7 +128,7 @@ class _Parent:
                     with suppress(ProcessLookupError):
                         os.kill(self._child, number)
 
-    def _ended(self) -> int | None:
+    def _reap(self) -> int | None:
         """Reaps all ended processes; returns the child's status if it is one of them."""
         found = None
         with suppress(ChildProcessError):
@@ -151,14 +151,14 @@ def _wake_by_signals() -> socket.socket:
     wakes.setblocking(False)
     written.setblocking(False)
     signal.set_wakeup_fd(written.detach(), warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, _nothing)
+    signal.signal(signal.SIGCHLD, _do_nothing)
     for number in _PASSED_ON:
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup, which the child inherits
-            signal.signal(number, _nothing)
+            signal.signal(number, _do_nothing)
     return wakes
 
 
-def _nothing(number: int, frame: object) -> None:
+def _do_nothing(number: int, frame: object) -> None:
     """Does nothing: `set_wakeup_fd` reports the signal."""
 
 

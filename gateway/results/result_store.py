@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from engine.spool.spool import Spool, SpoolWriter
-from engine.spool.spool_file import AnyBatch, StoredBatch, batch_bytes, loaded
+from engine.spool.spool_file import AnyBatch, StoredBatch, batch_bytes, load_batch
 
 # Number of results at their limit that may be in memory at the same time.
 _RESULTS_IN_MEMORY = 16
@@ -196,6 +196,6 @@ class HeldRows:
             return batch
         found = self._store.last_read(self, number)
         if found is None:
-            found = loaded(batch)
+            found = load_batch(batch)
             self._store.note_read(self, number, found, batch.stored_bytes)
         return found

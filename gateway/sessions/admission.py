@@ -120,7 +120,7 @@ class Admission:
             group.waiting.clear()
             group.queued = 0
 
-    def expired(self, now: float) -> Iterator[tuple[Operation, SqlError]]:
+    def expired_statements(self, now: float) -> Iterator[tuple[Operation, SqlError]]:
         """Yields statements that have waited too long, with the error that ends them."""
         for group in self._groups.values():
             limit = group.rules.queue_timeout_s

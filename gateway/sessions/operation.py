@@ -320,7 +320,7 @@ class Operation:
         link's, which its reader gets by :meth:`page`. If no row arrives within `wait_s` seconds, the page is empty, and
         reports that more may follow. `is_filled` waits for all `rows_max` rows, or the end.
         """
-        with self._reading() as buffer:
+        with self._open_result() as buffer:
             offset = self._fetch_offset(start, rows_max)
             page = buffer.page(offset, rows_max, wait_s, bytes_max=bytes_max, is_filled=is_filled)
         with self._changed:
@@ -358,7 +358,7 @@ class Operation:
 
     def page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page:
         """Returns rows by position, without advancing `fetch`."""
-        with self._reading() as buffer:
+        with self._open_result() as buffer:
             page = buffer.page(offset, rows_max, bytes_max=bytes_max)
         return self._note(page)
 
@@ -373,17 +373,17 @@ class Operation:
 
     def spans(self, bytes_max: int) -> list[Span]:
         """Returns the whole result's spans with about `bytes_max`."""
-        with self._reading() as buffer:
+        with self._open_result() as buffer:
             return buffer.spans(bytes_max)
 
     def exceeds(self, bytes_max: int) -> bool:
         """Returns True if the result has more bytes in memory."""
-        with self._reading() as buffer:
+        with self._open_result() as buffer:
             return buffer.exceeds(bytes_max)
 
     def row_count(self) -> int:
         """Returns the number of rows in the whole result."""
-        with self._reading() as buffer:
+        with self._open_result() as buffer:
             return buffer.count()
 
     def close(self) -> None:
@@ -419,7 +419,7 @@ class Operation:
     def _open(self) -> tuple[ResultStream, ResultBuffer]:
         context = replace(self._context, pool=self.pool, scan_bytes_max=self.scan_bytes_max, spool=self.store.spool)
         if self.trace is not None:
-            context = self.trace.following(context)
+            context = self.trace.record_execution(context)
         stream = self._run(context)
         buffer = self._buffer_of(stream)
         if stream.row_counts is not None:
@@ -476,7 +476,7 @@ class Operation:
             self._changed.notify_all()
 
     @contextmanager
-    def _reading(self) -> Iterator[ResultBuffer]:
+    def _open_result(self) -> Iterator[ResultBuffer]:
         """Yields the result, for a block that may wait for its rows.
 
         If the operation ends meanwhile, its error is raised, whatever the block read from the closed stream.
@@ -555,9 +555,9 @@ class Operation:
         for callback in callbacks:
             callback()
         if callbacks:  # callbacks on another thread may still read the text
-            self.text, self._run = self.text[:TEXT_CHARACTERS_MAX], _closed
+            self.text, self._run = self.text[:TEXT_CHARACTERS_MAX], _raise_closed
 
 
-def _closed(_: StatementRequest) -> ResultStream:
+def _raise_closed(_: StatementRequest) -> ResultStream:
     """Replaces an ended statement's run function, which references its text."""
     raise OperationClosed()

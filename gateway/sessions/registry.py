@@ -5,7 +5,7 @@ ones wait as PENDING). One thread closes expired sessions; an error in closing o
 the thread ends, the process ends (`supervision.py`). `drain` is the orderly shutdown: no new statements, running ones
 finish or are cancelled at the deadline, all sessions close.
 
-Ids belong to the identity that created them. A caller passes its identity with the id, and only `_owned` compares: for
+Ids belong to the identity that created them. A caller passes its identity with the id, and only `_admit` compares: for
 everybody else an id is unknown, so that existing ids are not revealed. The only exception is `linked_operation`, for
 links that were signed for one chunk.
 
@@ -42,7 +42,7 @@ from gateway.observability.call_context import working_for
 from gateway.observability.counters import Counters
 from gateway.observability.history import History, StatementInfo, may_manage, redact_for, statement_info
 from gateway.observability.tracing import StatementTracer
-from gateway.process.supervision import OnDeath, ignore_death, supervised
+from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
 from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
@@ -99,7 +99,7 @@ class Registry:
         self.counters = Counters()
         self._threads = StatementThreads(limits, engine.restart, lambda: engine.left_statements)
         self._draining = threading.Event()
-        self._reaper = supervised("reaper", self._reap_loop, self._draining.is_set, on_death)
+        self._reaper = supervised_thread("reaper", self._reap_loop, self._draining.is_set, on_death)
         self._reaper.start()
 
     @property
@@ -135,7 +135,7 @@ class Registry:
         session.origin = origin or Origin()
         session.store = self.store
         try:
-            self._auditor.session_opened(str(session.id), identity, session.origin)
+            self._auditor.record_session_open(str(session.id), identity, session.origin)
             with self._lock:
                 self._ensure_capacity(identity.principal)
                 self._sessions[session.id] = session
@@ -146,7 +146,7 @@ class Registry:
 
     def session(self, session_id: uuid.UUID, identity: Identity | None) -> Session:
         """Returns the session, which then acts for this login of its owner: HTTP clients renew their tokens."""
-        session = _owned(self._sessions.get(session_id), identity)
+        session = _admit(self._sessions.get(session_id), identity)
         if session is None or identity is None:
             raise SessionNotFound()
         # Databricks clients refresh OAuth tokens within a session, so that the session
@@ -157,7 +157,7 @@ class Registry:
 
     def find_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> tuple[Session, Operation]:
         """Returns the operation and its session, searching all sessions of `identity`."""
-        session = _owned(self._owners.get(operation_id), identity)
+        session = _admit(self._owners.get(operation_id), identity)
         operation = session.operation(operation_id) if session else None
         if session and operation:
             _ensure_may_read(identity)
@@ -171,7 +171,7 @@ class Registry:
         """
         session = self._owners.get(operation_id)
         _, operation = self.find_operation(operation_id, session.identity if session else None)
-        self._auditor.link_followed(operation, part, origin or Origin())
+        self._auditor.record_link_access(operation, part, origin or Origin())
         return operation
 
     def retire_after(self, session: Session, operation: Operation) -> None:
@@ -180,7 +180,7 @@ class Registry:
 
     def close_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> None:
         """Ends and drops an operation, with its session if that was opened for it; an unknown one is not an error."""
-        if _owned(self._owners.get(operation_id), identity):
+        if _admit(self._owners.get(operation_id), identity):
             self._drop_operation(operation_id)
 
     def sessions(self) -> tuple[Session, ...]:
@@ -197,7 +197,7 @@ class Registry:
 
     def statements(self, identity: Identity) -> Iterator[StatementInfo]:
         """Yields the running and the ended statements that are visible to `identity`, each newest first."""
-        running = sorted(self._running(), key=lambda info: info.created_ms, reverse=True)
+        running = sorted(self._running_statements(), key=lambda info: info.created_ms, reverse=True)
         for operation in self.operations():
             self._history.note_rows(operation.id, operation.rows_held)
         for info in (*running, *self._history):
@@ -218,7 +218,7 @@ class Registry:
         is_own = session.identity.admits(identity)
         if not is_own:
             ended = Ended(session=str(session_id))
-            self._auditor.ended("session.end", identity, origin or Origin(), session.identity, ended)
+            self._auditor.record_end("session.end", identity, origin or Origin(), session.identity, ended)
         self._drop_session(session_id, "client" if is_own else "administrator")
 
     def end_operation(self, operation_id: uuid.UUID, identity: Identity, origin: Origin | None = None) -> None:
@@ -233,12 +233,12 @@ class Registry:
             logger.info("statement %s of %s is cancelled by %s", operation.id, session.principal, identity.principal)
         if not session.identity.admits(identity):
             ended = Ended(session=str(session.id), statement=str(operation.id))
-            self._auditor.ended("statement.cancel", identity, origin or Origin(), session.identity, ended)
+            self._auditor.record_end("statement.cancel", identity, origin or Origin(), session.identity, ended)
         operation.cancel()
 
     def close_session(self, session_id: uuid.UUID, identity: Identity | None) -> None:
         """Closes a session with all its statements; an unknown one is not an error."""
-        if _owned(self._sessions.get(session_id), identity):
+        if _admit(self._sessions.get(session_id), identity):
             self._drop_session(session_id, "client")
 
     def drain(self, deadline_s: float) -> None:
@@ -257,7 +257,7 @@ class Registry:
             logger.warning("%d statements do not end, and are left to the end of Spark", self._threads.abandoned_count)
         self._reaper.join(timeout=self.limits.reap_every_s + 1)
 
-    def _running(self) -> Iterator[StatementInfo]:
+    def _running_statements(self) -> Iterator[StatementInfo]:
         for operation_id, session in list(self._owners.items()):
             operation = session.operation(operation_id)
             if operation and not operation.state.is_terminal and not operation.is_call:
@@ -268,7 +268,7 @@ class Registry:
             session = self._sessions.pop(session_id, None) or self._retired.pop(session_id, (None, None))[0]
         if session:
             session.close()
-            self._auditor.session_closed(str(session.id), session.identity, session.origin, reason)
+            self._auditor.record_session_close(str(session.id), session.identity, session.origin, reason)
 
     def _drop_operation(self, operation_id: uuid.UUID) -> None:
         session = self._owners.get(operation_id)
@@ -315,7 +315,7 @@ class Registry:
         session.retire()
         for old in dropped:
             old.close()
-            self._auditor.session_closed(str(old.id), old.identity, old.origin, "room")
+            self._auditor.record_session_close(str(old.id), old.identity, old.origin, "room")
 
     def _take_excess(self) -> list[Session]:
         """Removes retired sessions until the others are within the limits: the oldest from the principal with the most.
@@ -435,6 +435,6 @@ def _ensure_may_read(identity: Identity | None) -> None:
         raise LogInEnded()
 
 
-def _owned(session: Session | None, identity: Identity | None) -> Session | None:
+def _admit(session: Session | None, identity: Identity | None) -> Session | None:
     """Returns `session` if it belongs to `identity`; None, an unauthenticated client, owns nothing."""
     return session if session and identity and session.identity.admits(identity) else None

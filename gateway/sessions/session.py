@@ -124,7 +124,7 @@ class Session:
                 request = replace(request, on_parsed=lambda _: on_parsed(True))
             stream = self.engine_session.execute(text, request, parameters)
             stream = counts_as_row(stream) if wanted.has_counts else stream
-            stream = stream if wanted.row_limit is None else stream.limited(wanted.row_limit)
+            stream = stream if wanted.row_limit is None else stream.limit(wanted.row_limit)
             return through(stream) if through else stream
 
         streams = wanted.streams and wanted.row_limit is None

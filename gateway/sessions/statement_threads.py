@@ -83,13 +83,13 @@ class StatementThreads:
     def watch(self) -> None:
         """Checks for hanging threads, and for statements that have waited too long; called periodically."""
         with self._lock:
-            stuck = self._stuck().total()
+            stuck = self._count_stuck().total()
             now = time.monotonic()
             is_due = now - self._warned_at > self._pause_s()
             if is_due:
                 self._warned_at = now
             changed, self._known = stuck != self._known, stuck
-            expired = list(self._admission.expired(now))
+            expired = list(self._admission.expired_statements(now))
         for operation, error in expired:
             # Outside the lock: refusing runs the statement's callbacks, `_release` among
             # them.
@@ -125,7 +125,7 @@ class StatementThreads:
         num_replaceable = max(0, len(self._abandoned) - self._limits.abandoned_max)
         return self._limits.statements_running_max - self._admission.running - num_replaceable
 
-    def _stuck(self) -> Counter[tuple[str, GroupRules]]:
+    def _count_stuck(self) -> Counter[tuple[str, GroupRules]]:
         """Returns the number of statements, by user and group, that were abandoned for longer than cancellation
         takes.
         """
@@ -142,7 +142,7 @@ class StatementThreads:
         return identity.principal, self._limits.admission.group_of(identity, operation.kind)
 
     def _ensure_few_stuck(self, user: str, group: GroupRules) -> None:
-        stuck = self._stuck()
+        stuck = self._count_stuck()
         of_user = _count(stuck, user=user)
         user_max = self._limits.abandoned_per_user_max
         if user_max and of_user >= user_max:
@@ -155,7 +155,7 @@ class StatementThreads:
 
     def _pause_s(self) -> float:
         """Returns the seconds between two calls to `on_stuck`, infinite while there is no reason for one."""
-        limits, stuck = self._limits, self._stuck()
+        limits, stuck = self._limits, self._count_stuck()
         if stuck.total() >= limits.abandoned_max:
             return limits.abandoned_warning_interval_s
         for user, group in stuck:

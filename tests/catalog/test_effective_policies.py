@@ -23,7 +23,7 @@ from catalog.policies.policies import (
     PolicyKind,
 )
 from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
-from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs, is_met, shown
+from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs, format_condition, is_met
 from catalog.state import INITIAL_STATE, CatalogState
 from catalog.store.entry_json import MalformedEntry, from_json, to_json
 
@@ -142,7 +142,7 @@ def test_ambiguous_policies_prevent_reads(found: CatalogState, condition: str) -
     assert effective(replace(found, catalogs=state().catalogs, schemas=state().schemas), (user("bob"),)) is not None
 
 
-def test_others_are_not_concerned() -> None:
+def test_policy_for_other_principals_does_not_apply() -> None:
     """Who is exempt reads the table, whatever is not clear for others."""
     found = with_all({"gone": (("pii", ""),)}, ("s", mask(but=(user("eve"),))))
     assert effective(found) == Policies()
@@ -166,7 +166,7 @@ CONDITIONS: tuple[tuple[TagCondition, dict[str, str], bool, str], ...] = (
 def test_conditions() -> None:
     for condition, tags, expected, text in CONDITIONS:
         assert is_met(condition, tags) is expected
-        assert shown(condition) == text
+        assert format_condition(condition) == text
 
 
 def test_entries_as_json() -> None:

@@ -113,7 +113,7 @@ def test_a_path_below_a_root_becomes_its_one_location(disk: Path, path: str, loc
 
 
 @pytest.mark.parametrize("path", REFUSED)
-def test_any_other_path_is_refused(disk: Path, path: str) -> None:
+def test_path_outside_the_roots_is_refused(disk: Path, path: str) -> None:
     with pytest.raises(PathNotAllowed) as caught:
         AllowedRoots([f"{disk}/lake", f"{disk}/more"]).ensure_allowed(fill(path, disk))
     assert caught.value.sqlstate == "42501"

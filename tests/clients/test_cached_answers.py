@@ -106,7 +106,7 @@ def test_a_session_does_without_over_each_front_end(server: RealServer) -> None:
     http.close()
 
 
-def test_all_at_once_run_once(server: RealServer, clients: dict[str, Ask]) -> None:
+def test_identical_concurrent_queries_run_once(server: RealServer, clients: dict[str, Ask]) -> None:
     """Each client in a separate thread; all but the first have waited, or come a little later."""
     http = server.http()
     http.run(f"CREATE OR REPLACE TABLE {TABLE}_once AS SELECT id AS n FROM range(100000)")

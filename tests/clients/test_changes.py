@@ -68,7 +68,7 @@ def test_a_new_column(client: Driver, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("versions", [1, 2, 3, 5])
-def test_another_table_in_the_same_place(client: Driver, folder: Path, versions: int) -> None:
+def test_recreated_table_has_only_its_own_changes(client: Driver, folder: Path, versions: int) -> None:
     for number in range(3):
         write(folder / "t", numbers(number))
     assert len(client.run(f"SELECT * FROM {folder.name}.t")) == 3

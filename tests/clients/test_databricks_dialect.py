@@ -18,7 +18,7 @@ PACKAGES = ("databricks-sqlalchemy==2.0.10", "databricks-sql-connector==4.9.0", 
 COLUMNS = ["id", "name", "day", "amount", "at", "paid"]
 
 
-def test_everything_it_does(server: RealServer) -> None:
+def test_databricks_sqlalchemy_dialect_works_end_to_end(server: RealServer) -> None:
     python = client_environment("databricks-sqlalchemy", *PACKAGES) / "python"
     done = subprocess.run([python, SCRIPT, str(server.http_port)], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr

@@ -24,7 +24,7 @@ TYPES = json.loads(
 )
 
 
-def test_everything_it_does(served: Served, tmp_path: Path) -> None:
+def test_databricks_jdbc_driver_works_end_to_end(served: Served, tmp_path: Path) -> None:
     install = ["npm", "install", "--prefix", str(tmp_path), "@databricks/sql@2.1.0"]
     subprocess.run(install, check=True, capture_output=True)
     served.engine.answers["SELECT ?"] = served.engine.answers["SELECT :a"] = rows(pa.table({"x": [1]}))

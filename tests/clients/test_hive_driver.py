@@ -30,7 +30,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("transport", ["sasl", "nosasl", "http", "https"])
-def test_everything_it_does(served: Served, modules: Path, transport: str) -> None:
+def test_hive_jdbc_driver_works_end_to_end(served: Served, modules: Path, transport: str) -> None:
     port = served.port if "sasl" in transport else served.http_port
     authority = str(served.certificate.certificate) if transport == "https" else ""
     count = (

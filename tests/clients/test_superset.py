@@ -45,7 +45,7 @@ def superset_report(server: RealServer, folder: Path, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["hive", "databricks"])
-def test_everything_it_does(server: RealServer, tmp_path: Path, name: str) -> None:
+def test_superset_works_end_to_end(server: RealServer, tmp_path: Path, name: str) -> None:
     found = superset_report(server, tmp_path, name)
     assert {"default", "shop"} <= set(found["schemas"])
     assert (found["tables"], found["views"], found["key"], found["foreign keys"]) == (TABLES, [], [], [])

@@ -256,8 +256,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(entry.name.table)
         return loaded(binder, entry)
 
-    loaded = Binder._loaded
-    monkeypatch.setattr(Binder, "_loaded", note)
+    loaded = Binder._load_uncached
+    monkeypatch.setattr(Binder, "_load_uncached", note)
     return names
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from engine.main import LakeSession
-from engine.runtime.accesses import Commit, Lineage, resolved
+from engine.runtime.accesses import Commit, Lineage, resolve_lineage
 from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
@@ -60,7 +60,7 @@ def shown(lineage: list[Lineage]) -> tuple[dict[str, str], str]:
     def text(source: Any, *, kind: bool = True) -> str:
         return f"{source.relation[-2]}.{source.column}" + (f":{source.transformation[0]}" if kind else "")
 
-    found, besides = resolved(lineage)
+    found, besides = resolve_lineage(lineage)
     columns = {
         f"{(each.target or '  ')[-2].strip()}.{each.column}": " ".join(sorted(map(text, each.sources)))
         for each in found

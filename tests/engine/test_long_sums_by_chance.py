@@ -281,11 +281,11 @@ def _ensure_same_as_duckdb(peers: Peers, seeds: range) -> None:
     assert answered > len(seeds) // 3
 
 
-def test_some_are_those_of_spark(peers: Peers) -> None:
+def test_random_long_sums_equal_spark(peers: Peers) -> None:
     _ensure_same_as_spark(peers, range(4))
 
 
-def test_some_are_those_of_duckdb(peers: Peers) -> None:
+def test_random_long_sums_equal_duckdb(peers: Peers) -> None:
     _ensure_same_as_duckdb(peers, range(10))
 
 
@@ -304,7 +304,7 @@ def test_windows_are_those_of_spark(peers: Peers, text: str, table: str) -> None
 
 @pytest.mark.parametrize("ansi", some(("true", "false"), {"true"}))
 @pytest.mark.parametrize("table", some(LOGS, {"lied"}))
-def test_each_column_alone(peers: Peers, table: str, ansi: str) -> None:
+def test_sum_of_one_column_equals_spark(peers: Peers, table: str, ansi: str) -> None:
     with peers.spark.setting(ANSI, ansi):
         for name in COLUMNS:
             peers.ensure_as_spark(f"SELECT g, sum({name}) AS s, avg({name}) AS a FROM {table} GROUP BY g")

@@ -79,7 +79,7 @@ def test_columns_that_equal_one_of_the_source(bare: BareLake, text: str, keys: l
 
 def test_ranges_keep_the_widest_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_keys_module, "_RANGES_MAX", 3)
-    joined = source_keys_module._joined
+    joined = source_keys_module._merge_ranges
     assert joined([(1, 2), (4, 4), (9, 9)]) == [(1, 2), (4, 4), (9, 9)]
     assert joined([(1, 2), (4, 4), (9, 9), (30, 31), (33, 33)]) == [(1, 4), (9, 9), (30, 33)]
     assert joined([(1, 40), (4, 4), (9, 9), (30, 31), (90, 93)]) == [(1, 40), (30, 40), (90, 93)]

@@ -41,7 +41,7 @@ class Jobs:
         context = context_without_spark(StatementRequest(identity=Identity("ann")))
         plan = SimpleNamespace(table=None)
         with ExitStack() as written:
-            return optimize_module._written(plan, list(range(count)), written, context)  # type: ignore[arg-type]
+            return optimize_module._write_jobs(plan, list(range(count)), written, context)  # type: ignore[arg-type]
 
 
 def test_files_come_in_the_order_of_their_jobs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from catalog.conditions import DiskFull, TableFilesNotWritable
 from catalog.errors import SqlError
 from engine.main import LakeSession
 from engine.spark.session import SparkDriver
-from engine.spark.spark_errors import translated
+from engine.spark.spark_errors import translate_errors
 from tests.engine.bare_aging import age, data_files
 from tests.engine.bare_lake import BareLake
 from tests.engine.lake_sessions import refuse, rows, run
@@ -38,7 +38,7 @@ def test_refusal_of_a_disk_is_named(spark_driver: SparkDriver, case: str) -> Non
     error = jvm.java.io.FileNotFoundException(f"/t/part-0 ({text})")
     errors = getattr(getattr(jvm.org.apache.spark.sql.errors, "QueryExecutionErrors$"), "MODULE$")
     for raised in (error, errors.taskFailedWhileWritingRowsError("file:/t", error)):
-        with pytest.raises(expected), translated(jvm):
+        with pytest.raises(expected), translate_errors(jvm):
             _throw(jvm, raised)
 
 

@@ -24,7 +24,7 @@ from catalog.store.store import MemoryStore
 from engine.binding.sources import Sources
 from engine.delta.definition.clustering import clustering_names
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.execution.execute import answered
+from engine.execution.execute import answer_command
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.planning.plans.reads import CommandPlan
@@ -56,7 +56,7 @@ class Lake:
                 drop_table(plan, self.catalog, lambda _: None)
                 return []
             case CommandPlan(statement=statement, bound=bound):
-                result = answered(statement, bound).result
+                result = answer_command(statement, bound).result
                 rows: list[Any] = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
                 return rows
             case _:

@@ -19,7 +19,7 @@ from engine.formats.delta.delta_format import DeltaFormat
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.storage.storage import LocalStorage
-from engine.tables.formats import watched
+from engine.tables.formats import watch_loads
 from tests.engine.bare_aging import age, data_files
 from tests.engine.bare_lake import BareLake
 
@@ -274,12 +274,12 @@ def test_a_running_statement_keeps_what_it_uses(lake: BareLake, worn: Path) -> N
     lake.answer(CHECK_OFF)
     pins, now_ms = lake.sources.pins, StatementRequest(identity=Identity("ann")).now_ms
     with pins.statement(now_ms) as uses:
-        watched(lake.sources.formats, uses)["delta"].load(str(worn), 1)
+        watch_loads(lake.sources.formats, uses)["delta"].load(str(worn), 1)
         assert lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN") == []
         lake.answer("VACUUM worn RETAIN 0 HOURS")
         assert keys(lake, 1) == [1, 2, 3]
     with pins.statement(now_ms) as uses:
-        watched(lake.sources.formats, uses)["delta"].load(str(worn))
+        watch_loads(lake.sources.formats, uses)["delta"].load(str(worn))
         (worn / "written.parquet").write_bytes(b"not committed yet")
         delete(lake, "k = 2")
         assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 1

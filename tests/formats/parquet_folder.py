@@ -152,10 +152,10 @@ class FolderSnapshot:
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
         return sorted(self.definition.properties.items())
 
-    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> FolderDefinition:
+    def change_definition(self, label: str, changes: Iterable[DefinitionChange]) -> FolderDefinition:
         return _redefined(self.definition, changes)
 
-    def replaced(
+    def replace_definition(
         self,
         label: str,
         schema: StructType,
@@ -207,7 +207,7 @@ class FolderSnapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
         return self.scan(relation, label)
 
-    def narrowed(self, condition: Predicate) -> FolderSnapshot:
+    def narrow(self, condition: Predicate) -> FolderSnapshot:
         return self
 
     @property
@@ -412,7 +412,7 @@ class FolderFormat:
     def find_reference(self, location: str, name: str) -> None:
         return None
 
-    def prepared(self, location: str, definition: TableDefinition) -> str:
+    def prepare_location(self, location: str, definition: TableDefinition) -> str:
         return location
 
     def folder(self, location: str) -> Storage:
@@ -436,7 +436,7 @@ class FolderFormat:
         empty = tuple(file.path for file, count in zip(files, counts, strict=True) if not count)
         return FolderFiles(tuple(entries), empty=empty)
 
-    def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
+    def condition_for_format(self, condition: str, sqlstate: str) -> tuple[str, str]:
         return condition, sqlstate
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:

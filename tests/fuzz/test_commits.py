@@ -34,7 +34,7 @@ def test_a_value_or_one_named_error(data: bytes) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(anything(SEEDS))
-def test_its_description_alone(data: bytes) -> None:
+def test_random_commit_info_does_not_change_the_state(data: bytes) -> None:
     try:
         parse_commit_info(data, "some.json")
     except MalformedLogEntry as error:

@@ -106,10 +106,10 @@ def test_commands_wait_for_nobody() -> None:
 def test_queue_timeout_is_reported() -> None:
     rules = AdmissionRules(default=GroupRules(name="default", queue_timeout_s=10))
     admission = filled(rules, ("ann", 2))
-    assert list(admission.expired(9.9)) == []
+    assert list(admission.expired_statements(9.9)) == []
     late = operation("ann")
     admission.add(late, 5.0)
-    expired = list(admission.expired(10.0))
+    expired = list(admission.expired_statements(10.0))
     assert len(expired) == 2 and all(isinstance(error, QueuedTooLong) for _, error in expired)
     assert late not in dict(expired)
 

@@ -93,7 +93,7 @@ def test_no_secret_is_left(text: str) -> None:
         "SELECT 'key', 'x', primary_key = 'a', foreign.key = 'b' FROM t",
     ],
 )
-def test_other_text_stays(text: str) -> None:
+def test_text_without_secrets_is_unchanged(text: str) -> None:
     assert redact(text) == text
 
 

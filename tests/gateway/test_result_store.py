@@ -254,7 +254,7 @@ def test_few_rows_of_a_limit_do_not_keep_their_file(tmp_path: Path) -> None:
     spool = Spool(tmp_path, SpoolBudget(1 << 20))
     writer = spool.writer(SCHEMA, "ann")
     stored = writer.add(batch(0, 100, 1000))
-    (first,) = ResultStream(schema=SCHEMA, source=(stored,)).limited(3).pieces()
+    (first,) = ResultStream(schema=SCHEMA, source=(stored,)).limit(3).pieces()
     writer.file.close()
     assert isinstance(first, pa.RecordBatch) and first.column("id").to_pylist() == [0, 1, 2]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gateway.process.supervision import supervised
+from gateway.process.supervision import supervised_thread
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import connect, serving
 from tests.gateway.http.conftest import eventually, serving_http
@@ -56,7 +56,7 @@ def _fail() -> None:
 )
 def test_whatever_ends_a_thread_too_early_is_a_death(run: Callable[[], None], is_stopping: bool, deaths: int) -> None:
     reported: list[str] = []
-    thread: threading.Thread = supervised("watched", run, lambda: is_stopping, reported.append)
+    thread: threading.Thread = supervised_thread("watched", run, lambda: is_stopping, reported.append)
     thread.start()
     thread.join()
     assert reported == ["watched"] * deaths

@@ -25,7 +25,7 @@ from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.formats.iceberg.procedures.reference_changes import reference_updates
 from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.commit.updates import AssertRefSnapshotId, RemoveSnapshots
-from engine.iceberg.maintenance.retention import Retention, expired
+from engine.iceberg.maintenance.retention import Retention, find_expired
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import MAIN, TableMetadata, parse_metadata
@@ -126,7 +126,7 @@ def _expire(own: IcebergFormat, storage: Storage, who: str) -> IcebergTransactio
     transaction = _begin(own, own.load(storage.root), TableOperation.METADATA, "CALL expire_snapshots")
 
     def decide(metadata: TableMetadata) -> Any:
-        found = expired(metadata, Retention(now_ms=1 << 60, older_than_ms=1 << 60, keep=1))
+        found = find_expired(metadata, Retention(now_ms=1 << 60, older_than_ms=1 << 60, keep=1))
         same = tuple(AssertRefSnapshotId(each.name, each.snapshot_id) for each in metadata.refs.values())
         return same, (RemoveSnapshots(tuple(sorted(found.snapshots))),) if found.snapshots else ()
 

@@ -17,7 +17,7 @@ from deltalake import DeltaTable, write_deltalake
 from catalog.conditions import MetadataChanged
 from engine.delta.commit.transaction import Transaction
 from engine.delta.spec.actions import Add
-from engine.tables.formats import watched
+from engine.tables.formats import watch_loads
 from engine.tables.operations import TableOperation
 from tests.engine.bare_aging import age
 from tests.engine.delta.committing import describe
@@ -30,7 +30,7 @@ def append(server: Server, lane: Lane) -> None:
     folder, name = server.lake / "default" / "t", f"p=0/{uuid.uuid4()}.parquet"
     with server.shared.pins.statement(lambda: time.time_ns() // 1_000_000) as uses:
         while True:
-            snapshot = watched(server.formats(lane), uses)["delta"].load(str(folder))
+            snapshot = watch_loads(server.formats(lane), uses)["delta"].load(str(folder))
             (folder / name).parent.mkdir(exist_ok=True)
             pq.write_table(pa.table({"k": pa.array([100], pa.int64())}), folder / name)
             transaction = Transaction.on(snapshot, describe(TableOperation.APPEND))  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.execution_context import ExecutionContext
 from engine.storage.storage import Storage
-from engine.tables.formats import TableFormats, formats_of, watched
+from engine.tables.formats import TableFormats, formats_of, watch_loads
 from engine.tables.operations import CommitDescription, TableOperation
 from tests.engine.contexts import context_without_spark
 from tests.engine.delta.committing import add, create, describe, metadata
@@ -96,7 +96,7 @@ def statement(storage: DictStorage, shared: Sources, step: Step) -> Iterator[tup
     """One that uses the newest version."""
     steady = stepped(storage, step, "put")
     with shared.pins.statement(lambda: storage.now_ms) as uses:
-        yield steady, delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT))
+        yield steady, delta_snapshot(watch_loads(formats_over(steady, step), uses)["delta"].load(ROOT))
 
 
 def inserts(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
@@ -131,7 +131,7 @@ def reads_first_version(storage: DictStorage, shared: Sources) -> Callable[[Step
     def writer(step: Step) -> str | None:
         steady = stepped(storage, step, "put")
         with shared.pins.statement(lambda: storage.now_ms) as uses:
-            pinned = delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT, 1))
+            pinned = delta_snapshot(watch_loads(formats_over(steady, step), uses)["delta"].load(ROOT, 1))
             step()
             try:
                 steady.read_bytes(pinned.files.column("path").to_pylist()[0])

@@ -31,7 +31,7 @@ def made(
 
 
 @pytest.mark.parametrize("name", _CASES)
-def test_both_make_the_same(made: dict[str, list[Made]], name: str) -> None:
+def test_random_tables_equal_delta_spark(made: dict[str, list[Made]], name: str) -> None:
     ours, theirs = made[name]
     found = differences(name, ours, theirs)
     assert not found, "\n".join([*_CASES[name].steps, *found])

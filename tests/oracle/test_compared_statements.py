@@ -20,7 +20,7 @@ def made(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_both_make_the_same(made: dict[str, list[Made]], name: str) -> None:
+def test_statements_equal_delta_spark(made: dict[str, list[Made]], name: str) -> None:
     ours, theirs = made[name]
     found = differences(name, ours, theirs)
     assert not found, "\n".join(found)

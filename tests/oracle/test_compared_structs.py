@@ -20,7 +20,7 @@ def made(
 
 
 @pytest.mark.parametrize("name", STRUCT_CASES)
-def test_both_assign_the_same(made: dict[str, list[Made]], name: str) -> None:
+def test_struct_assignments_equal_delta_spark(made: dict[str, list[Made]], name: str) -> None:
     ours, theirs = made[name]
     found = metadata_differences(f"struct {name}", ours, theirs)
     assert not found, "\n".join(found)

@@ -158,7 +158,7 @@ def test_a_catalog_is_described_and_altered(lake: GuardedLake, server: RestServe
     server.vend(config={"s3.access-key-id": "k"})
     names = lake.sources.catalog.view().sources[CatalogName("away")]
     assert isinstance(names, RestNames) and names.client.vends
-    given = names.client.given(("shop",), "orders")
+    given = names.client.load_credentials(("shop",), "orders")
     assert given is not None and given.config == {"s3.access-key-id": "k"}
     server.vend()
     assert condition(lake, "root", "ALTER CATALOG spark_catalog OPTIONS (scope 'x')") == "UNSUPPORTED_FEATURE.STATEMENT"

@@ -105,7 +105,7 @@ def test_a_catalog_may_choose_the_place_of_a_dropped_table_again(lake: GuardedLa
     iceberg = lake.sources.formats[ICEBERG]
     expected_config = iceberg.load("iceberg-rest://elsewhere/shop/orders").table_config
     assert isinstance(expected_config, IcebergDefinition)
-    staged = iceberg.prepared(address, expected_config)
+    staged = iceberg.prepare_location(address, expected_config)
     assert staged.startswith(address) and staged != address
     said = f"CREATE TABLE elsewhere.b.again (id INT) LOCATION '{folder}'"
     assert condition(lake, ANYBODY, said) == "LOCATION_OVERLAP"

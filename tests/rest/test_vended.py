@@ -382,9 +382,9 @@ def test_nothing_is_given_out_unasked(tmp_path: Path, server: RestServer, bucket
     server.vend(config=TOKEN)
     server.other_client().create_table("b.unasked", ROWS, location="s3://b/unasked")
     client = server.client()
-    assert client.given(("b",), "unasked") == GivenCredentials()
+    assert client.load_credentials(("b",), "unasked") == GivenCredentials()
     asking = server.client(vended_credentials=True)
-    given = asking.given(("b",), "unasked")
+    given = asking.load_credentials(("b",), "unasked")
     assert given is not None and given.config == TOKEN and "s3cret" not in repr(asking.load(("b",), "unasked"))
     assert asking.credentials(("b",), "unasked").config == TOKEN
     reported = {"endpoints": ["GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"]}

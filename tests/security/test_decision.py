@@ -112,14 +112,14 @@ USE = {CatalogEntry: Privilege.USE_CATALOG, SchemaEntry: Privilege.USE_SCHEMA}
 
 @given(trees())
 @settings(deadline=None)
-def test_both_decide_alike(tree: Tree) -> None:
+def test_rights_equal_the_naive_model(tree: Tree) -> None:
     rights = Rights(tree.state, caller_of(tree.state, tree.login))
     for entry in (*tree.state.catalogs.values(), *tree.state.schemas.values(), *tree.state.relations.values()):
         held = naive_privileges(tree, entry)
         can_reach = all(USE[type(level)] in naive_privileges(tree, level) for level in above_of(tree, entry))
         for privilege in PRIVILEGES[kind_of(entry)] - {Privilege.ALL}:
             assert rights.holds(privilege, entry) == (privilege in held)
-            assert (rights.missing(privilege, entry) is None) == (privilege in held and can_reach)
+            assert (rights.find_missing(privilege, entry) is None) == (privilege in held and can_reach)
         assert rights.manages(entry) == (Privilege.MANAGE in held)
         assert rights.is_visible(entry) == naive_visible(tree, entry)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from catalog.conditions import CatalogNotFound
-from catalog.errors import ECHO_MAX, SqlError, shortened
+from catalog.errors import ECHO_MAX, SqlError, shorten
 from engine.main import LakeEngine
 from engine.spark.session import SparkDriver
 from gateway.hs2.gen import ttypes as t
@@ -143,5 +143,5 @@ def test_sessions(registry: Registry, catalog: str | None, schema: str | None) -
 @pytest.mark.parametrize("length", [0, ECHO_MAX - 1, ECHO_MAX, ECHO_MAX + 1, 5000])
 def test_names_up_to_the_limit_are_repeated_whole(length: int) -> None:
     name = "q" * length
-    assert shortened(name) == (name if length <= ECHO_MAX else f"{name[:199]}…")
-    assert f"catalog {shortened(name)} cannot" in describe(CatalogNotFound(name)).message
+    assert shorten(name) == (name if length <= ECHO_MAX else f"{name[:199]}…")
+    assert f"catalog {shorten(name)} cannot" in describe(CatalogNotFound(name)).message

@@ -162,7 +162,7 @@ def test_tls_is_verified(slapd: Directory, certificate: Certificate, tmp_path: P
             LdapDirectory(rules(slapd, certificate, **changed)).log_in("ann", "annann")
 
 
-def test_another_server_stands_in(slapd: Directory, certificate: Certificate) -> None:
+def test_second_directory_server_answers_when_the_first_is_down(slapd: Directory, certificate: Certificate) -> None:
     dead = "ldap://127.0.0.1:1"
     ldap = LdapDirectory(rules(slapd, certificate, urls=(dead, slapd.tls_url)))
     assert ldap.log_in("ann", "annann") and list(ldap._in_order()) == [slapd.tls_url, dead]

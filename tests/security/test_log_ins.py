@@ -61,7 +61,9 @@ def test_failed_logins_have_the_same_error(server: SecureServer, user: str, pass
         ([(1, b"PLAIN"), (5, b"x" * 65_537)], 0),
     ],
 )
-def test_another_mechanism_or_message(server: SecureServer, frames: list[tuple[int, bytes]], status: int) -> None:
+def test_invalid_mechanism_or_message_ends_the_connection(
+    server: SecureServer, frames: list[tuple[int, bytes]], status: int
+) -> None:
     connection, found, _ = server.negotiate(*frames)
     assert found == status and read_all(connection) == b""
 

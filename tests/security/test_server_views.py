@@ -179,8 +179,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         names.append(entry.name.table)
         return loaded(binder, entry)
 
-    loaded = Binder._loaded
-    monkeypatch.setattr(Binder, "_loaded", note)
+    loaded = Binder._load_uncached
+    monkeypatch.setattr(Binder, "_load_uncached", note)
     yield names
 
 

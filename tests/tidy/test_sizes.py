@@ -11,7 +11,7 @@ from tests.tidy.sources import MODULES
 FUNCTION_LINES_MAX = 70
 ARGUMENTS_MAX = 6
 # Their arguments are fields in a `StatementSpec`, by name.
-SPECS = ("answered", "changing", "reading_query", "unrestricted")
+SPECS = ("answer_spec", "change_spec", "reading_query", "unrestricted")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

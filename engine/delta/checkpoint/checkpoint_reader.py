@@ -86,13 +86,15 @@ class CheckpointReader:
 
     def read_adds(self) -> Iterator[RecordBatch]:
         """Yields `FILES_SCHEMA` batches with at most 16,384 rows."""
-        return self._reconciled(self._adds(FILES_SCHEMA), self._removes(_KEYS_SCHEMA))
+        return self._ensure_reconciled(self._adds(FILES_SCHEMA), self._removes(_KEYS_SCHEMA))
 
     def read_removes(self) -> Iterator[RecordBatch]:
         """Yields `TOMBSTONES_SCHEMA` batches."""
-        return self._reconciled(self._removes(TOMBSTONES_SCHEMA), self._adds(_KEYS_SCHEMA))
+        return self._ensure_reconciled(self._removes(TOMBSTONES_SCHEMA), self._adds(_KEYS_SCHEMA))
 
-    def _reconciled(self, batches: Iterator[RecordBatch], others: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+    def _ensure_reconciled(
+        self, batches: Iterator[RecordBatch], others: Iterator[RecordBatch]
+    ) -> Iterator[RecordBatch]:
         """Yields `batches`. Raises after the last one if an identity occurs twice in them and `others`.
 
         They come from all files in the checkpoint, so that parts and sidecars may not overlap either.
@@ -103,7 +105,7 @@ class CheckpointReader:
             yield batch
         for batch in others:
             keys.add(batch)
-        if (path := keys.repeated()) is not None:
+        if (path := keys.find_duplicate()) is not None:
             raise MalformedLogEntry(self._checkpoint.names[0], f"it is not reconciled: it mentions {path} twice")
 
     def _adds(self, schema: Any) -> Iterator[RecordBatch]:

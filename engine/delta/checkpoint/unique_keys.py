@@ -40,7 +40,7 @@ class UniqueKeys:
             self._batches.append(batch.select(["path", "deletion_vector"]))
             self._hashes.append(_hash_keys(batch, FIRST_LOOK))
 
-    def repeated(self) -> str | None:
+    def find_duplicate(self) -> str | None:
         """Returns the path for a file identity that was added twice, or None."""
         alike = list(_alike(self._batches, self._hashes))
         alike = list(_alike(alike, [_hash_keys(batch, None) for batch in alike]))

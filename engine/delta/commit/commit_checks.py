@@ -84,7 +84,7 @@ def _protocol_never_weakens(pending: PendingCommit) -> None:
         assert not missing, f"{name} without {missing}: protocols are made by engine.delta.spec.protocols"
 
 
-def _one_action_per_file(pending: PendingCommit) -> None:
+def _ensure_one_action_per_file(pending: PendingCommit) -> None:
     adds, removes = pending.staged.adds, pending.staged.removes
     # Two adds with the same path are always wrong, even with different deletion vectors. An add and a remove may share
     # a path.
@@ -99,13 +99,13 @@ def _one_action_per_file(pending: PendingCommit) -> None:
             raise DuplicateActions(pending.after.table, f"the file {twice.partition(chr(0))[0]}")
 
 
-def _one_action_per_application(pending: PendingCommit) -> None:
+def _ensure_one_action_per_application(pending: PendingCommit) -> None:
     twice = _first_repeated(txn.app_id for txn in pending.staged.set_transactions)
     if twice is not None:
         raise DuplicateActions(pending.after.table, f"the application id {twice}")
 
 
-def _one_action_per_domain(pending: PendingCommit) -> None:
+def _ensure_one_action_per_domain(pending: PendingCommit) -> None:
     domains = [domain.domain for domain in pending.staged.domain_metadata]
     twice = _first_repeated(domains)
     if twice is not None:
@@ -142,7 +142,7 @@ def _partition_values_complete(pending: PendingCommit) -> None:
         raise MissingPartitionColumn(after.table, adds.column("path")[row].as_py(), f"({', '.join(expected)})")
 
 
-def _deletion_vectors_allowed(pending: PendingCommit) -> None:
+def _ensure_deletion_vectors_allowed(pending: PendingCommit) -> None:
     after, adds = pending.after, pending.staged.adds
     vectors = adds.column("deletion_vector")
     if vectors.null_count == len(vectors):
@@ -161,12 +161,12 @@ def _deletion_vectors_allowed(pending: PendingCommit) -> None:
 COMMIT_CHECKS: tuple[CommitCheck, ...] = (
     _metadata_is_sound,
     _protocol_never_weakens,
-    _one_action_per_file,
-    _one_action_per_application,
-    _one_action_per_domain,
+    _ensure_one_action_per_file,
+    _ensure_one_action_per_application,
+    _ensure_one_action_per_domain,
     _append_only,
     _partition_values_complete,
-    _deletion_vectors_allowed,
+    _ensure_deletion_vectors_allowed,
 )
 
 

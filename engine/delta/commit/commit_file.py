@@ -82,7 +82,7 @@ class CommitFile:
 def make_commit_file(staged: StagedCommit, base: BaseVersion, level: IsolationLevel, now_ms: int) -> CommitFile:
     """Makes the commit file for version `head.version + 1`, without I/O. Raises `RowIdsWithoutStatistics`."""
     version = base.version + 1
-    config = _governing(staged, base)
+    config = _config_after(staged, base)
     metadata = config.metadata
     timestamps = config.is_enabled("inCommitTimestamp")
     # "In-Commit Timestamps": strictly increasing, whatever the clocks of the writers show.
@@ -147,7 +147,7 @@ def assign_row_ids(adds: RecordBatch, version: int, high_water_mark: int, table:
     return _with_commit_version(adds, version), int(ends[-1])
 
 
-def _governing(staged: StagedCommit, base: BaseVersion) -> DeltaConfig:
+def _config_after(staged: StagedCommit, base: BaseVersion) -> DeltaConfig:
     """Returns the table's configuration after the commit, except for in-commit timestamps."""
     config = base.config
     if config is not None and staged.protocol is None and staged.metadata is None:

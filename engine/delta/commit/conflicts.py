@@ -256,7 +256,7 @@ def _appended_files(check: ConflictCheck) -> ConcurrentModification | None:
     return None
 
 
-def _read_files_removed(check: ConflictCheck) -> ConcurrentModification | None:
+def _check_removed_read_files(check: ConflictCheck) -> ConcurrentModification | None:
     for batch in check.winner.actions.removes.batches:
         # Covers a file that got another deletion vector too, because that is logged as a
         # remove and an add with one path ("Add File and Remove File").
@@ -266,7 +266,7 @@ def _read_files_removed(check: ConflictCheck) -> ConcurrentModification | None:
     return None
 
 
-def _both_remove(check: ConflictCheck) -> ConcurrentModification | None:
+def _check_removed_twice(check: ConflictCheck) -> ConcurrentModification | None:
     ours = check.staged.removes.column("path")
     for batch in check.winner.actions.removes.batches if len(ours) else ():
         row = pc.index(pc.is_in(batch.column("path"), value_set=ours), True).as_py()
@@ -283,8 +283,8 @@ CONFLICT_DETECTORS: tuple[ConflictDetector, ...] = (
     _domain_metadata,
     _transactions,
     _appended_files,
-    _read_files_removed,
-    _both_remove,
+    _check_removed_read_files,
+    _check_removed_twice,
 )
 
 

@@ -83,7 +83,7 @@ class FooterStats:
             return stats
         return FileStats(num_records=stats.num_records, null_count=stats.null_count)
 
-    def load_measured(
+    def load_with_min_max(
         self, path: str, columns: Sequence[str], null_counts: Mapping[Path, int] = _NO_COUNTS
     ) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
         """Reads a file that we wrote.

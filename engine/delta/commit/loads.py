@@ -81,7 +81,7 @@ def read_loads(snapshot: Snapshot) -> Loads:
     return Loads(segments=(*before, Segment(last.version, table.num_rows)))
 
 
-def not_loaded(storage: Storage, loads: Loads, paths: Any) -> Any:
+def mask_not_loaded(storage: Storage, loads: Loads, paths: Any) -> Any:
     """Returns, for each path in `paths` (an Arrow array), whether it is in no segment."""
     fresh = pa.repeat(True, len(paths))
     for segment in loads.segments:

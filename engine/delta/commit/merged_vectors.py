@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.commit.conflicts import WinningCommit
-from engine.delta.commit.staged_commit import StagedCommit, one_batch, remove_rows
+from engine.delta.commit.staged_commit import StagedCommit, combine_batches, remove_rows
 from engine.delta.log.commit_reader import FileRows
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.row_files import load_deleted_rows
@@ -81,9 +81,9 @@ class MergedVectors:
         self.written.append(name)
         files = pa.Table.from_batches([added[path] for path in merged], FILES_SCHEMA).combine_chunks()
         with_vectors = _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
-        return _replaced(staged, frozenset(merged), files, with_vectors, now_ms), left
+        return _replace_actions(staged, frozenset(merged), files, with_vectors, now_ms), left
 
-    def unused(self, committed: RecordBatch) -> set[str]:
+    def unused_files(self, committed: RecordBatch) -> set[str]:
         """Returns the deletion vector files that no added data file uses, because their vectors were merged."""
         return {*self.written, *self.staged} - _vector_files(committed)
 
@@ -97,13 +97,15 @@ def _vector_files(adds: RecordBatch) -> set[str]:
     return {deletion_vector_path(vector) for vector in vectors if vector.storage_type == RELATIVE}
 
 
-def _replaced(
+def _replace_actions(
     staged: StagedCommit, paths: frozenset[str], files: pa.Table, with_vectors: pa.Table, now_ms: int
 ) -> StagedCommit:
     """Removes the files as the winning commit left them, and adds them with the merged vectors."""
     adds = [*_others(staged.adds, paths), *_ours(with_vectors, staged)]
     removes = [*_others(staged.removes, paths), *(remove_rows(batch, now_ms) for batch in files.to_batches())]
-    return replace(staged, adds=one_batch(adds, FILES_SCHEMA), removes=one_batch(removes, TOMBSTONES_SCHEMA))
+    return replace(
+        staged, adds=combine_batches(adds, FILES_SCHEMA), removes=combine_batches(removes, TOMBSTONES_SCHEMA)
+    )
 
 
 def _ours(with_vectors: pa.Table, staged: StagedCommit) -> list[RecordBatch]:
@@ -119,11 +121,11 @@ def _ours(with_vectors: pa.Table, staged: StagedCommit) -> list[RecordBatch]:
 def _without(winner: WinningCommit, grown: frozenset[str], merged: frozenset[str]) -> WinningCommit:
     """Drops the adds whose vectors only grew, since they have no new rows, and the removes for merged files."""
     actions = winner.actions
-    adds, removes = _left(actions.adds, grown), _left(actions.removes, merged)
+    adds, removes = _files_without(actions.adds, grown), _files_without(actions.removes, merged)
     return replace(winner, actions=replace(actions, adds=adds, removes=removes))
 
 
-def _left(files: FileRows, paths: frozenset[str]) -> FileRows:
+def _files_without(files: FileRows, paths: frozenset[str]) -> FileRows:
     batches = tuple(batch for each in files.batches for batch in _others(each, paths))
     return replace(files, batches=batches)
 

@@ -119,7 +119,7 @@ def remove_rows(files: RecordBatch, deletion_timestamp_ms: int, *, data_change: 
     return make_batch(TOMBSTONES_SCHEMA, columns, length)
 
 
-def one_batch(batches: Iterable[RecordBatch], schema: Any) -> RecordBatch:
+def combine_batches(batches: Iterable[RecordBatch], schema: Any) -> RecordBatch:
     """Combines all rows into one batch, whose columns share memory as in `make_batch`."""
     rows = list(batches)
     if len(rows) == 1:

@@ -56,7 +56,7 @@ from engine.delta.commit.staged_commit import (
     IsolationLevel,
     StagedCommit,
     adds_of,
-    one_batch,
+    combine_batches,
     remove_rows,
     removes_of,
     with_data_change,
@@ -395,7 +395,7 @@ class Transaction:
         except SqlError:  # other errors may occur after the put: files that no version uses are left to VACUUM
             self._discard(self._merged_vectors.written if self._merged_vectors is not None else ())
             raise
-        self._discard(self._merged_vectors.unused(file.adds) if self._merged_vectors is not None else ())
+        self._discard(self._merged_vectors.unused_files(file.adds) if self._merged_vectors is not None else ())
         return Committed(
             storage=self.storage,
             version=file.version,
@@ -416,8 +416,8 @@ class Transaction:
                 raise DuplicateActions(self.table, name)
         # One batch, because the commit checks compare all paths with each other, and a
         # retry must not repeat the concatenation.
-        adds = one_batch([*self._add_batches, *([adds_of(self._adds)] if self._adds else [])], FILES_SCHEMA)
-        removes = one_batch(
+        adds = combine_batches([*self._add_batches, *([adds_of(self._adds)] if self._adds else [])], FILES_SCHEMA)
+        removes = combine_batches(
             [*self._remove_batches, *([removes_of(self._removes)] if self._removes else [])], TOMBSTONES_SCHEMA
         )
         self._add_batches = []  # the batches may be large, and are in `adds` now

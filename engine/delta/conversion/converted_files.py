@@ -98,7 +98,7 @@ def convert_files(
 ) -> ConvertedFiles | None:
     """Returns the files as a table's files, or None if there are none. Raises the errors of this package's modules."""
     reading = _Reading(layout=layout, storage=storage)
-    for some in _batched(files, _BATCH_FILES):
+    for some in _batches(files, _BATCH_FILES):
         ensure_live()
         if reading.stats is None:
             reading.begin(some[0])
@@ -109,7 +109,7 @@ def convert_files(
     # first 32).
     if reading.columns != reading.first and layout.has_bounds:
         stats = reading.stats_under(reading.columns)
-        reading.batches = [_measured(batch, storage, stats, ensure_live) for batch in reading.batches]
+        reading.batches = [_with_statistics(batch, storage, stats, ensure_live) for batch in reading.batches]
     return ConvertedFiles(
         schema=layout.schema(reading.columns),
         batches=tuple(reading.batches),
@@ -170,7 +170,9 @@ def _physical_names(layout: Layout, columns: StructType) -> dict[str, str]:
     return {name: physical_name(item, config.column_mapping_mode) if item else name for name, item in fields}
 
 
-def _measured(batch: RecordBatch, storage: Storage, stats: FooterStats, ensure_live: Callable[[], None]) -> RecordBatch:
+def _with_statistics(
+    batch: RecordBatch, storage: Storage, stats: FooterStats, ensure_live: Callable[[], None]
+) -> RecordBatch:
     """Returns the files with statistics under another schema."""
 
     def read(path: str) -> str:
@@ -192,7 +194,7 @@ def _in_threads(read: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
         return list(threads.map(read, items))
 
 
-def _batched(items: Iterable[FolderFile], count: int) -> Iterator[list[FolderFile]]:
+def _batches(items: Iterable[FolderFile], count: int) -> Iterator[list[FolderFile]]:
     waiting = iter(items)
     while some := list(islice(waiting, count)):
         yield some

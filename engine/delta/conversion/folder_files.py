@@ -54,7 +54,7 @@ def folder_values(path: str, columns: Sequence[StructField], zone: tzinfo) -> di
     found = [(name, value) for name, equals, value in (part.partition("=") for part in path.split("/")[:-1]) if equals]
     if len(found) != len(columns):
         raise PartitionCountDiffers(
-            path, _listed(column.name for column in columns), _listed(name for name, _ in found)
+            path, _join_names(column.name for column in columns), _join_names(name for name, _ in found)
         )
     values = {}
     for column, (name, text) in zip(columns, found, strict=True):
@@ -73,5 +73,5 @@ def _value(path: str, column: StructField, text: str | None, zone: tzinfo) -> st
         raise FolderValueNotCastable(path, column.name, str(text), data_type) from error
 
 
-def _listed(names: Iterator[str]) -> str:
+def _join_names(names: Iterator[str]) -> str:
     return ", ".join(names)

@@ -73,7 +73,7 @@ class Sharing:
     has_bounds: bool
     now_ms: int
 
-    def refused(self, reason: str, advice: str = COPY_ROWS) -> FilesNotShareable:
+    def not_shareable_error(self, reason: str, advice: str = COPY_ROWS) -> FilesNotShareable:
         return FilesNotShareable(self.label, _DELTA, reason, advice)
 
 
@@ -86,10 +86,10 @@ def share_files(sharing: Sharing, ensure_live: Callable[[], None]) -> SharedTabl
     # VACUUM, and access rights, concern the table's own folder.
     elsewhere = next((path for path in _texts(files["path"]) if is_absolute_path(path)), None)
     if elsewhere is not None:
-        raise sharing.refused(f"{elsewhere} lies outside of the folder of the table")
+        raise sharing.not_shareable_error(f"{elsewhere} lies outside of the folder of the table")
     has_vectors = files["deletion_vector"].null_count < files.num_rows
     plain = _definition(sharing, BY_ID, {}, has_vectors=has_vectors)
-    looking = _Looking(sharing, plain.config(sharing.label))
+    looking = _FooterScan(sharing, plain.config(sharing.label))
     rows_by_file = _vectors_of_sharing(sharing)
     with ThreadPoolExecutor(READERS_MAX, "footers") as threads:
         for first in range(0, files.num_rows, _BATCH_FILES):
@@ -112,7 +112,7 @@ def _texts(column: pa.ChunkedArray) -> Iterator[str]:
         yield from batch.column(0).to_pylist()
 
 
-class _Looking:
+class _FooterScan:
     """Information from the footers: file rows, and properties that all files share."""
 
     def __init__(self, sharing: Sharing, config: DeltaConfig) -> None:
@@ -131,7 +131,7 @@ class _Looking:
         if self._has_ids or self._has_names:
             return BY_ID if self._has_ids else BY_NAME
         reason = "some of its files have no field ids, and names alone do not tell the columns of all"
-        raise self._sharing.refused(reason, _REWRITE)
+        raise self._sharing.not_shareable_error(reason, _REWRITE)
 
     def look(
         self, at: slice, rows_by_file: Mapping[int, Rows], threads: ThreadPoolExecutor, ensure_live: Callable[[], None]
@@ -181,11 +181,13 @@ def _columns(sharing: Sharing, footer: Any, path: str) -> FooterColumns:
     try:
         found = footer_columns(footer, shared.schema)
     except NotShared as error:
-        raise sharing.refused(f"{path}: {error}") from error
+        raise sharing.not_shareable_error(f"{path}: {error}") from error
     # An Iceberg default fills in a column that the file lacks; Delta would read null.
     lacking = shared.filled - found.ids
     if lacking:
-        raise sharing.refused(f"{path} has no column with the id {min(lacking)}, for which the table has a default")
+        raise sharing.not_shareable_error(
+            f"{path} has no column with the id {min(lacking)}, for which the table has a default"
+        )
     return found
 
 
@@ -217,7 +219,7 @@ def _definition(
 def _schema(schema: StructType, narrower: Mapping[int, Iterable[DataType]]) -> StructType:
     """Adds ids and physical names in Delta's form."""
 
-    def mapped(item: StructField) -> StructField:
+    def table_field(item: StructField) -> StructField:
         number = item.metadata[FIELD_ID]
         metadata = {key: value for key, value in item.metadata.items() if key in _ITS_OWN}
         metadata |= {COLUMN_ID: number, PHYSICAL_NAME: stored_name(item)}
@@ -226,7 +228,7 @@ def _schema(schema: StructType, narrower: Mapping[int, Iterable[DataType]]) -> S
             metadata[TYPE_CHANGES] = [{"fromType": format_data_type(each), "toType": to} for each in narrower[number]]
         return replace(item, metadata=metadata)
 
-    return map_fields(schema, mapped)
+    return map_fields(schema, table_field)
 
 
 # --- The files --------------------------------------------------------------------------------------------------------

@@ -98,14 +98,14 @@ def clustering_names(config: DeltaConfig) -> list[str]:
 
 def measured_columns(config: DeltaConfig) -> StructType:
     """Returns the part of the schema (logical names) whose leaves have statistics in files that we write."""
-    return _measured(config, besides=clustering_columns(config))
+    return _statistics_columns(config, besides=clustering_columns(config))
 
 
 def unmeasured_columns(config: DeltaConfig) -> Mapping[Path, Path]:
     """Maps clustering columns without statistics by the table's own settings: physical to logical path."""
     if not config.is_supported(CLUSTERING):
         return {}
-    measured = _measured(config)
+    measured = _statistics_columns(config)
     physical = parse_clustering(config.clustering)
     paths = zip(physical, clustering_columns(config), strict=True)
     return {path: logical for path, logical in paths if field_at(measured, logical) is None}
@@ -125,7 +125,7 @@ def physical_path(schema: StructType, mode: str, path: Path) -> Path:
     return tuple(names)
 
 
-def _measured(config: DeltaConfig, besides: Iterable[Path] = ()) -> StructType:
+def _statistics_columns(config: DeltaConfig, besides: Iterable[Path] = ()) -> StructType:
     metadata = config.metadata
     return stats_columns(config.schema, metadata.partition_columns, metadata.configuration, besides)
 

@@ -75,7 +75,7 @@ def _ensure_partition_columns(config: DeltaConfig) -> None:
         # "Partition Value Serialization" has no text for these types.
         if isinstance(field.data_type, StructType | ArrayType | MapType) or field.data_type in _NO_PARTITIONS:
             raise InvalidPartitionColumnType(name, str(format_data_type(field.data_type)))
-    twice = _repeated(name.casefold() for name in columns)
+    twice = _duplicates(name.casefold() for name in columns)
     if twice:
         raise DuplicateColumns(", ".join(twice))
     if columns and len(columns) == len(config.schema.fields):
@@ -88,11 +88,11 @@ def _ensure_mapping(config: DeltaConfig) -> None:
         if column_id(field) is None or not isinstance(field.metadata.get(PHYSICAL_NAME), str):
             raise MappingInconsistent(config.table, f"the column {path} has no id or no physical name")
     ids = [column_id(field) or 0 for _, field in fields]
-    for shared in _repeated(ids):
+    for shared in _duplicates(ids):
         raise MappingInconsistent(config.table, f"several columns have the id {shared}")
     # Two columns with one physical path would be read from the same file column.
     physical = [path for path, _ in walk_fields(physical_schema(config.schema, config.column_mapping_mode))]
-    for names in _repeated(physical):
+    for names in _duplicates(physical):
         raise MappingInconsistent(config.table, f"several columns have the physical name {'.'.join(names)}")
     if COLUMN_MAPPING_MAX_ID.key not in config.metadata.configuration:
         raise MaxColumnIdNotSet(config.table)
@@ -102,5 +102,5 @@ def _ensure_mapping(config: DeltaConfig) -> None:
         raise MaxColumnIdTooLow(config.table, recorded, highest)
 
 
-def _repeated(items: Iterable[T]) -> list[T]:
+def _duplicates(items: Iterable[T]) -> list[T]:
     return [item for item, count in Counter(items).items() if count > 1]

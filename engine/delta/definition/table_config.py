@@ -238,10 +238,10 @@ class DeltaConfig:
         `UnsupportedReaderFeatures` or `UnsupportedWriterFeatures` with the names of all blocking features.
         """
         if operation not in self._supported:  # every statement checks this
-            self._find_unsupported(operation)
+            self._find_unsupported_feature(operation)
             self._supported.add(operation)
 
-    def _find_unsupported(self, operation: TableOperation) -> None:
+    def _find_unsupported_feature(self, operation: TableOperation) -> None:
         if self.metadata.format.provider.casefold() != PARQUET:
             raise UnsupportedFileFormat(self.table, self.metadata.format.provider)
         reads = operation in READS
@@ -254,12 +254,12 @@ class DeltaConfig:
                 self.protocol.min_writer_version,
                 f"reader versions to {READER_VERSION_MAX} and writer versions to {WRITER_VERSION_MAX}",
             )
-        blocking = self._blocking(operation)
+        blocking = self._blocking_features(operation)
         if blocking:
             refuse = UnsupportedReaderFeatures if reads else UnsupportedWriterFeatures
             raise refuse(self.table, ", ".join(blocking), operation.value)
 
-    def _blocking(self, operation: TableOperation) -> list[str]:
+    def _blocking_features(self, operation: TableOperation) -> list[str]:
         enabled = {name for name in self.lacking if self.is_enabled(name)}
         return [name for name in sorted(self.features | enabled) if self._blocks(name, operation)]
 
@@ -279,8 +279,8 @@ class DeltaConfig:
         A statement must not create a table that this product cannot write. Other writers' tables are unaffected: a
         feature in use `before` stays.
         """
-        unwritable = before._blocking(TableOperation.APPEND) if before else []
-        blocking = [name for name in self._blocking(TableOperation.APPEND) if name not in unwritable]
+        unwritable = before._blocking_features(TableOperation.APPEND) if before else []
+        blocking = [name for name in self._blocking_features(TableOperation.APPEND) if name not in unwritable]
         if blocking:
             raise UnsupportedWriterFeatures(self.table, ", ".join(blocking), TableOperation.METADATA.value)
 

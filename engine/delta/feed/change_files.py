@@ -76,7 +76,7 @@ class ChangedFiles:
 
     def reads_removed(self, version: int) -> bool:
         """Returns whether the changes include rows from files that the version removed."""
-        _, removed = _where_changed(*self._removes.table())
+        _, removed = _files_with_changes(*self._removes.table())
         return bool((removed == version).any())
 
     def change_files(self) -> pa.Table:
@@ -85,8 +85,8 @@ class ChangedFiles:
 
     def data_files(self, *, is_partitioned: bool) -> pa.Table:
         """Returns one row per file and change type."""
-        adds, added = _where_changed(*self._adds.table())
-        removes, removed = _where_changed(*self._removes.table())
+        adds, added = _files_with_changes(*self._adds.table())
+        removes, removed = _files_with_changes(*self._removes.table())
         if is_partitioned:
             self._ensure_partition_values(removes, removed)
         removes = self._with_sizes(removes, removed)
@@ -185,7 +185,7 @@ class _Actions:
         return pa.Table.from_batches(self._batches, self._schema).combine_chunks(), versions
 
 
-def _where_changed(files: pa.Table, versions: Any) -> tuple[pa.Table, Any]:
+def _files_with_changes(files: pa.Table, versions: Any) -> tuple[pa.Table, Any]:
     changed = _mask(pc.fill_null(files["data_change"], True))
     return _where(files, changed), versions[changed]
 

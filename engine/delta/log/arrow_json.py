@@ -33,7 +33,7 @@ def format_json(array: Array) -> Array:
     if pa.types.is_floating(kind):
         return _floats(array)
     if pa.types.is_date(kind):
-        return _quoted(pc.cast(array, pa.string()))
+        return _quote(pc.cast(array, pa.string()))
     if pa.types.is_timestamp(kind):
         return _timestamps(array)
     if pa.types.is_map(kind):
@@ -119,7 +119,7 @@ def _strings(array: Array) -> Array:
     return quoted
 
 
-def _quoted(texts: Array) -> Array:
+def _quote(texts: Array) -> Array:
     return pc.binary_join_element_wise('"', texts, '"', "")
 
 
@@ -141,7 +141,7 @@ def _floats(array: Array) -> Array:
 def _timestamps(array: Array) -> Array:
     zone = array.type.tz
     local = array.cast(pa.timestamp("us", zone)).cast(pa.timestamp("us"))
-    return _quoted(pc.strftime(local, format="%Y-%m-%dT%H:%M:%SZ" if zone else "%Y-%m-%dT%H:%M:%S"))
+    return _quote(pc.strftime(local, format="%Y-%m-%dT%H:%M:%SZ" if zone else "%Y-%m-%dT%H:%M:%S"))
 
 
 def _structs(array: Array) -> Array:

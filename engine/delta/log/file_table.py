@@ -187,13 +187,13 @@ def encode_partition_values(maps: Array, schema: Any) -> RecordBatch:
     for name in schema.names:
         if name in names:
             positions = np.flatnonzero(codes == names.index(name))
-            columns.append(_aligned(items, positions, offsets - first, count).dictionary_encode())
+            columns.append(_align(items, positions, offsets - first, count).dictionary_encode())
         else:
             columns.append(pa.nulls(count, DICTIONARY))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _aligned(items: Array, positions: npt.NDArray[np.int64], offsets: npt.NDArray[Any], count: int) -> Array:
+def _align(items: Array, positions: npt.NDArray[np.int64], offsets: npt.NDArray[Any], count: int) -> Array:
     """Returns the items at `positions`, one per map; null for a map without an item."""
     width = len(items) // max(count, 1)
     if width and np.array_equal(offsets, np.arange(count + 1) * width):

@@ -168,7 +168,7 @@ def small_rows(actions: Sequence[Action], schema: Any) -> RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def spread(batch: RecordBatch, schema: Any) -> RecordBatch:
+def extend_batch(batch: RecordBatch, schema: Any) -> RecordBatch:
     """Extends a batch to `schema` with null columns."""
     present = set(batch.schema.names)
     columns = [

@@ -41,8 +41,8 @@ from engine.delta.maintenance.checkpoint_content import (
     SMALL_COLUMNS,
     V2_COLUMNS,
     CheckpointContent,
+    extend_batch,
     small_rows,
-    spread,
 )
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, CheckpointMetadata, Sidecar, format_actions
@@ -140,9 +140,9 @@ def _form_of(config: DeltaConfig, num_file_actions: int) -> CheckpointForm:
 def _write_classic(snapshot: Snapshot, content: CheckpointContent, _: int | None) -> WrittenCheckpoint:
     name = f"{LOG_DIR}/{checkpoint_name(snapshot.version)}"
     schema = _classic_schema(content)
-    batches = (spread(batch, schema) for batch in content.file_batches())
+    batches = (extend_batch(batch, schema) for batch in content.file_batches())
     size_bytes = _write_parquet(snapshot.storage, name, schema, (small_rows(content.actions, schema), batches))
-    return WrittenCheckpoint(names=(name,), hint=_hint(snapshot, content, size_bytes, _described(schema)))
+    return WrittenCheckpoint(names=(name,), hint=_hint(snapshot, content, size_bytes, _checkpoint_schema(schema)))
 
 
 def _write_parts(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
@@ -156,11 +156,11 @@ def _write_parts(snapshot: Snapshot, content: CheckpointContent, actions: int | 
         # Readers need protocol and metadata first, and delta-spark writes them into the
         # first part as well.
         small = small_rows(content.actions if part == 1 else (), schema)
-        rows = (spread(batch, schema) for batch in batches)
+        rows = (extend_batch(batch, schema) for batch in batches)
         size_bytes += _write_parquet(snapshot.storage, name, schema, (small, rows))
         names.append(name)
     return WrittenCheckpoint(
-        names=tuple(names), hint=_hint(snapshot, content, size_bytes, _described(schema), parts=count)
+        names=tuple(names), hint=_hint(snapshot, content, size_bytes, _checkpoint_schema(schema), parts=count)
     )
 
 
@@ -208,7 +208,7 @@ def _write_v2(
         "modificationTime": snapshot.storage.stat(name).modified_ms,
         "sidecarFiles": [sidecar.to_json() for sidecar in sidecars],
     }
-    extra = {**(_described(schema) if schema is not None else {}), "v2Checkpoint": details}
+    extra = {**(_checkpoint_schema(schema) if schema is not None else {}), "v2Checkpoint": details}
     hint = _hint(snapshot, content, total, extra, size=len(top) + content.num_file_actions)
     return WrittenCheckpoint(names=(name,), hint=hint)
 
@@ -330,7 +330,7 @@ def _hint(
 
 
 @lru_cache(maxsize=32)  # the same for all of a table's checkpoints
-def _described(schema: Any) -> dict[str, Any]:
+def _checkpoint_schema(schema: Any) -> dict[str, Any]:
     """Returns `checkpointSchema`, the schema of a checkpoint's Parquet file, unless it is too long for the hint."""
     text = table_schema(schema).to_json()
     return {"checkpointSchema": json.loads(text)} if len(text) <= _SCHEMA_CHARACTERS_MAX else {}

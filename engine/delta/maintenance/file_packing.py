@@ -44,14 +44,14 @@ def worth_purging(files: pa.Table, ratio_max: float) -> Mask:
     return np.asarray(pc.and_(vectors.is_valid(), pc.fill_null(pc.greater(ratio, ratio_max), True)), np.bool_)
 
 
-def crowded(files: pa.Table, small: Mask, count_min: int) -> Mask:
+def files_in_crowded_partitions(files: pa.Table, small: Mask, count_min: int) -> Mask:
     """Returns a mask of the `small` files in partitions with at least `count_min` of them."""
     numbers = np.asarray(partition_numbers(files), np.int64)
     counts = np.bincount(numbers[small], minlength=len(numbers) + 1)
     return np.asarray(small & (counts[numbers] >= count_min), np.bool_)
 
 
-def packed(files: pa.Table, bin_bytes: int | None, alone: Mask | None) -> tuple[Bin, ...]:
+def pack_files(files: pa.Table, bin_bytes: int | None, alone: Mask | None) -> tuple[Bin, ...]:
     """Packs files into bins with at most `bin_bytes` (None: one bin per partition).
 
     A bin has at least two files, or one that may be `alone` (None: no file may). A larger file has its own bin.

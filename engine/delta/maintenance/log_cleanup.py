@@ -93,7 +93,7 @@ def truncate_log(storage: Storage, config: DeltaConfig, now_ms: int, cutoff_ms: 
     removed = [f"{LOG_DIR}/{stray.name}" for stray in listing.strays if _is_day_old(stray, midnight_ms)]
     cut = find_cut(storage, listing, config, cutoff_ms)
     if cut is not None:
-        removed += [f"{LOG_DIR}/{path.name}" for path in _expired(listing, cut)]
+        removed += [f"{LOG_DIR}/{path.name}" for path in _expired_files(listing, cut)]
         removed += _expired_staged_commits(storage, cut)
     for name in removed:
         storage.delete(name)
@@ -142,7 +142,7 @@ def find_cut(storage: Storage, listing: LogListing, config: DeltaConfig, cutoff_
     return None
 
 
-def _expired(listing: LogListing, cut: int) -> list[LogPath]:
+def _expired_files(listing: LogListing, cut: int) -> list[LogPath]:
     """Returns the expired files, commits first. A compaction is useless as soon as one commit that it covers is."""
     expired = [
         path

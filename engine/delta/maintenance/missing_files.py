@@ -35,7 +35,7 @@ def find_missing(snapshot: Snapshot, check: Callable[[], None]) -> tuple[Missing
     """Finds missing files. `check` raises if the statement was canceled. Raises `LogPathNotAllowed`, `OSError`."""
     snapshot.ensure_files_allowed()
     with ThreadPoolExecutor(_THREADS, "fsck") as threads:
-        return tuple(_missing(snapshot, threads, check))
+        return tuple(_find_missing(snapshot, threads, check))
 
 
 def missing_rows(snapshot: Snapshot, missing: tuple[MissingFile, ...]) -> pa.Table:
@@ -43,7 +43,7 @@ def missing_rows(snapshot: Snapshot, missing: tuple[MissingFile, ...]) -> pa.Tab
     return snapshot.files.take(pa.array([file.row for file in missing], pa.int64()))
 
 
-def _missing(snapshot: Snapshot, threads: ThreadPoolExecutor, check: Callable[[], None]) -> Iterator[MissingFile]:
+def _find_missing(snapshot: Snapshot, threads: ThreadPoolExecutor, check: Callable[[], None]) -> Iterator[MissingFile]:
     exists = snapshot.storage.exists
     for start in range(0, snapshot.num_files, _FILES_AT_ONCE):
         check()

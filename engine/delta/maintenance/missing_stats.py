@@ -38,14 +38,14 @@ def complete_stats(snapshot: Snapshot, check: Callable[[], None]) -> pa.Table:
     that are not Parquet.
     """
     snapshot.ensure_files_allowed()
-    lacking = _lacking(snapshot)
+    lacking = _files_without_counts(snapshot)
     reader = FooterStats(snapshot.storage, snapshot.config)
     texts: list[str] = []
     with ThreadPoolExecutor(_THREADS, "footers") as threads:
         for start in range(0, lacking.num_rows, _FILES_AT_ONCE):
             check()
             texts += threads.map(
-                lambda file: _completed(reader, file),
+                lambda file: _complete_stats(reader, file),
                 lacking.slice(start, _FILES_AT_ONCE).select(["path", "stats", "deletion_vector"]).to_pylist(),
             )
     new = pa.array(texts, pa.string())
@@ -54,7 +54,7 @@ def complete_stats(snapshot: Snapshot, check: Callable[[], None]) -> pa.Table:
     return lacking.set_column(at, lacking.schema.field(at), new).filter(changed)
 
 
-def _lacking(snapshot: Snapshot) -> pa.Table:
+def _files_without_counts(snapshot: Snapshot) -> pa.Table:
     """Returns files without a row count, or without a null count for a column that the footer counts."""
     files = snapshot.files
     lacks = pa.chunked_array(
@@ -62,22 +62,22 @@ def _lacking(snapshot: Snapshot) -> pa.Table:
     )
     counts = snapshot.stats().column("null_count")
     schema = physical_schema(measured_columns(snapshot.config), snapshot.config.column_mapping_mode)
-    for path in _counted(schema):
+    for path in _counted_paths(schema):
         lacks = pc.or_(lacks, pc.is_null(pc.struct_field(counts, list(path))))
     return files.filter(lacks)
 
 
-def _counted(struct: StructType, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+def _counted_paths(struct: StructType, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     paths = []
     for field in struct.fields:
         if isinstance(field.data_type, StructType):
-            paths += _counted(field.data_type, (*path, field.name))
+            paths += _counted_paths(field.data_type, (*path, field.name))
         elif not isinstance(field.data_type, ArrayType | MapType):
             paths.append((*path, field.name))
     return paths
 
 
-def _completed(reader: FooterStats, file: Mapping[str, Any]) -> str:
+def _complete_stats(reader: FooterStats, file: Mapping[str, Any]) -> str:
     found = reader.load_foreign(file["path"])
     try:
         known = parse_file_stats(file["stats"]) if file["stats"] else FileStats()
@@ -86,21 +86,21 @@ def _completed(reader: FooterStats, file: Mapping[str, Any]) -> str:
     merged = replace(
         known,
         num_records=found.num_records,
-        min_values=_merged(known.min_values, found.min_values),
-        max_values=_merged(known.max_values, found.max_values),
-        null_count=_merged(known.null_count, found.null_count),
+        min_values=_merge(known.min_values, found.min_values),
+        max_values=_merge(known.max_values, found.max_values),
+        null_count=_merge(known.null_count, found.null_count),
     )
     if file["deletion_vector"] is not None and merged != known:
         merged = replace(merged, tight_bounds=False)  # the footer includes deleted rows
     return file["stats"] if merged == known else merged.to_json()
 
 
-def _merged(known: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(known: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(known)
     for name, value in found.items():
         present = merged.get(name)
         if isinstance(value, dict) and isinstance(present, dict):
-            merged[name] = _merged(present, value)
+            merged[name] = _merge(present, value)
         # What the log says wins: its writer knew the order of its values.
         elif present is None:
             merged[name] = value

@@ -81,7 +81,7 @@ class NarrowerTypes:
         self._fitting: set[str] = set()
 
     def __call__(self, snapshot: Snapshot) -> pa.Table:
-        columns = _widened(snapshot)
+        columns = _widened_columns(snapshot)
         mode = snapshot.config.column_mapping_mode
         files = snapshot.files
         if not columns or mode == _ID_MAPPING:  # files in a table mapped by id may use any column names
@@ -111,7 +111,7 @@ STALE_FILES: Mapping[str, Callable[[], Callable[[Snapshot], pa.Table]]] = Mappin
 _ID_MAPPING = "id"
 
 
-def _widened(snapshot: Snapshot) -> tuple[StructField, ...]:
+def _widened_columns(snapshot: Snapshot) -> tuple[StructField, ...]:
     """Returns the columns that contain a widened field at any depth, under physical names."""
     names = {path[0] for path, field in walk_fields(snapshot.schema) if TYPE_CHANGES in field.metadata}
     fields = StructType(tuple(field for field in snapshot.schema.fields if field.name in names))

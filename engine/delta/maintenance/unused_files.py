@@ -157,7 +157,7 @@ def find_removed(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check:
         check()
         actions = read_commits(storage, wanted[start : start + _FILES_AT_ONCE], snapshot.recent)
         for batch in (*actions.removes.batches, *actions.cdc.batches):
-            names.update(_sized(snapshot, batch))
+            names.update(_names_with_sizes(snapshot, batch))
     paths = pa.array(names, pa.string())
     free = paths.filter(pc.invert(needed.are_needed(paths))).to_pylist()
     with ThreadPoolExecutor(_THREADS, "vacuum") as threads:
@@ -274,7 +274,7 @@ def _walk(
             level = deeper
 
 
-def _sized(snapshot: Snapshot, batch: RecordBatch) -> Iterator[tuple[str, int]]:
+def _names_with_sizes(snapshot: Snapshot, batch: RecordBatch) -> Iterator[tuple[str, int]]:
     """Yields the names relative to the root in a file action batch, with data file sizes."""
     confinement = snapshot.storage.confinement
     sizes = dict(zip(batch.column("path").to_pylist(), batch.column("size").to_pylist(), strict=True))

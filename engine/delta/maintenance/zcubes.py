@@ -49,7 +49,7 @@ class _File:
 
 def to_cluster(files: pa.Table, columns: Sequence[str], *, is_full: bool) -> tuple[tuple[Bin, ...], Considered]:
     """Returns bins of files, each of which becomes one ZCube."""
-    found = sorted(_described(files, list(columns)), key=lambda file: file.cube or "")
+    found = sorted(_describe_files(files, list(columns)), key=lambda file: file.cube or "")
     own, foreign = [f for f in found if not f.is_foreign], [f for f in found if f.is_foreign]
     sizes = dict[str, int]()
     for file in own:
@@ -66,10 +66,10 @@ def to_cluster(files: pa.Table, columns: Sequence[str], *, is_full: bool) -> tup
         num_cubes=len(sizes),
         selected=_total(selected),
     )
-    return tuple(_packed(files, selected)), considered
+    return tuple(_pack_cubes(files, selected)), considered
 
 
-def _described(files: pa.Table, columns: list[str]) -> Iterable[_File]:
+def _describe_files(files: pa.Table, columns: list[str]) -> Iterable[_File]:
     names = ("size", "tags", "clustering_provider", "stats", "deletion_vector")
     sizes, tags, providers, stats, vectors = (files[name].to_pylist() for name in names)
     counts = num_records(pa.array(stats, pa.string())).to_pylist()
@@ -81,11 +81,13 @@ def _described(files: pa.Table, columns: list[str]) -> Iterable[_File]:
         # takes it up.
         live = size if vector is None or not count else size * max(0, count - vector["cardinality"]) // count
         cube = tag.get(_ID)
-        is_foreign = provider not in (None, PROVIDER) or (cube is not None and _listed(tag.get(_COLUMNS)) != columns)
+        is_foreign = provider not in (None, PROVIDER) or (
+            cube is not None and _parse_list(tag.get(_COLUMNS)) != columns
+        )
         yield _File(position, size, live, cube, is_foreign)
 
 
-def _listed(text: str | None) -> list[str] | None:
+def _parse_list(text: str | None) -> list[str] | None:
     try:
         found = json.loads(text or "")
     except ValueError:
@@ -93,7 +95,7 @@ def _listed(text: str | None) -> list[str] | None:
     return found if isinstance(found, list) else None
 
 
-def _packed(files: pa.Table, selected: Sequence[_File]) -> Iterable[Bin]:
+def _pack_cubes(files: pa.Table, selected: Sequence[_File]) -> Iterable[Bin]:
     keys, end = live_keys(files).to_pylist(), 0
     cubes: dict[int, list[_File]] = {}
     for file in selected:

@@ -62,7 +62,7 @@ def file_layout(schema: StructType, mode: str, partition_columns: Iterable[str] 
 
     # "Reader Requirements for Column Mapping": in mode id columns are found by field id,
     # and a file without the id lacks the column, even if it has one by that name.
-    def stored(item: StructField) -> StructField:
+    def stored_field(item: StructField) -> StructField:
         number = column_id(item) if mode == BY_ID else None
         if number is None:
             return replace(item, name=physical_name(item, mode), metadata={})
@@ -70,7 +70,7 @@ def file_layout(schema: StructType, mode: str, partition_columns: Iterable[str] 
 
     names = physical_names(schema, mode)
     return FileLayout(
-        schema=map_fields(schema, stored),
+        schema=map_fields(schema, stored_field),
         partition_keys=tuple(names.get(name, name) for name in partition_columns),
         by_id=mode == BY_ID,
     )

@@ -148,7 +148,7 @@ def load_commit_times(snapshot: LogVersion) -> CommitTimes:
     return CommitTimes(
         storage=storage,
         first_version=first,
-        modified_ms=increasing([modified[at] for at in range(first, version + 1)]),
+        modified_ms=make_increasing([modified[at] for at in range(first, version + 1)]),
         in_commit_from=_in_commit_from(snapshot),
         earliest_version=version if earliest is None else max(first, earliest),
     )
@@ -163,7 +163,7 @@ def load_commit_info(storage: Storage, version: int) -> CommitInfo | None:
         raise LogFileNotFound(storage.path_of(name)) from error
 
 
-def increasing(times: Sequence[int]) -> list[int]:
+def make_increasing(times: Sequence[int]) -> list[int]:
     """Returns the times, each at least one more than its predecessor."""
     result: list[int] = []
     for time in times:

@@ -148,10 +148,10 @@ class LogReplay:
             with self._guarding_checkpoint():
                 # Tombstones of the checkpoint survive unless a later commit mentions the
                 # identity: an `add` after them restored the file.
-                batches.extend(self._surviving(self._checkpoint.read_removes()))
+                batches.extend(self._drop_changed_rows(self._checkpoint.read_removes()))
         return pa.Table.from_batches([*batches, *self._changes.removes], TOMBSTONES_SCHEMA)
 
-    def _surviving(self, batches: Iterable[RecordBatch]) -> Iterable[RecordBatch]:
+    def _drop_changed_rows(self, batches: Iterable[RecordBatch]) -> Iterable[RecordBatch]:
         """Yields the rows that no commit after the checkpoint mentions."""
         keys = self._changes.keys
         return (drop_rows(batch, keys) for batch in batches) if len(keys) else batches
@@ -214,7 +214,7 @@ def _ensure_reconciled(file: LogPath, actions: LogActions, places: range) -> Non
         for batch, order in zip(rows.batches, rows.orders, strict=True):
             first, stop = np.searchsorted(order, [places.start, places.stop]).tolist()
             keys.add(batch.slice(first, stop - first))
-    if (path := keys.repeated()) is not None:
+    if (path := keys.find_duplicate()) is not None:
         error = MalformedLogEntry(f"{LOG_DIR}/{file.name}", f"it is not reconciled: it mentions {path} twice")
         raise UnusableFile(frozenset((file.name,)), error)
 

@@ -102,8 +102,8 @@ class DeltaRowFiles:
         return True
 
     def live_rows(self, files: pa.Table) -> Array:
-        physical = num_records(_one_array(files["stats"]))
-        vectors = _one_array(files["deletion_vector"])
+        physical = num_records(_combine_chunks(files["stats"]))
+        vectors = _combine_chunks(files["deletion_vector"])
         deleted = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0)
         return pc.subtract(physical, pc.cast(deleted, pa.int64()))
 
@@ -144,7 +144,7 @@ def file_predicate(predicate: Predicate, columns: TableColumns) -> FilePredicate
     return may_hold
 
 
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
+def _combine_chunks(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 

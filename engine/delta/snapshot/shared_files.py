@@ -26,7 +26,7 @@ def shared_files(config: DeltaConfig, files: pa.Table) -> SharedFiles:
     """Returns all live files."""
     mode = config.column_mapping_mode
 
-    def stored(item: StructField) -> StructField:
+    def stored_field(item: StructField) -> StructField:
         number = column_id(item) if mode != NO_MAPPING else None
         metadata = {key: value for key, value in item.metadata.items() if key in _SHARED_METADATA}
         metadata |= {STORED_NAMES: (physical_name(item, mode),), **({} if number is None else {FIELD_ID: number})}
@@ -40,7 +40,7 @@ def shared_files(config: DeltaConfig, files: pa.Table) -> SharedFiles:
         for name, key in zip(config.partition_columns, config.partition_keys, strict=True)
     }
     return SharedFiles(
-        schema=map_fields(config.schema, stored),
+        schema=map_fields(config.schema, stored_field),
         partition_columns=config.partition_columns,
         partition_values=values,
         files=files,

@@ -365,7 +365,7 @@ class Snapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
         return self.scan(relation, label)
 
-    def narrowed(self, condition: Predicate) -> Snapshot:
+    def narrow(self, condition: Predicate) -> Snapshot:
         """Returns the complete snapshot: the log determines the live files only as a whole."""
         return self
 
@@ -447,11 +447,11 @@ class Snapshot:
     def definition(self) -> Definition:
         return Definition.of(self.config)
 
-    def redefined(self, label: str, changes: Iterable[MetadataChange]) -> Definition:
+    def change_definition(self, label: str, changes: Iterable[MetadataChange]) -> Definition:
         """See `change_table`."""
         return change_table(replace(self.config, table=label), distinct(changes))
 
-    def replaced(
+    def replace_definition(
         self,
         label: str,
         schema: StructType,
@@ -577,7 +577,7 @@ class Snapshot:
             # Without this the segment would grow by one commit per advance, and a later
             # replay (for tombstones) would read all of them although a checkpoint has been
             # written since.
-            segment = _rested(self.storage, segment)
+            segment = _segment_on_newest_checkpoint(self.storage, segment)
         newest = Snapshot(self.storage, segment, state, files, commits[segment.version], self.recent)
         self._hand_over(newest, actions)
         return newest
@@ -649,7 +649,7 @@ def _load(snapshot: Snapshot, source: LogReplay | None, read: Callable[[LogRepla
                 raise error.error from other
 
 
-def _rested(storage: Storage, segment: LogSegment) -> LogSegment:
+def _segment_on_newest_checkpoint(storage: Storage, segment: LogSegment) -> LogSegment:
     """Returns the same version's segment on the newest checkpoint, which the last listing may not contain."""
     try:
         return find_segment(storage, segment.version)

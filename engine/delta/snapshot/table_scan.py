@@ -74,14 +74,14 @@ def with_decoded_vectors(files: pa.Table) -> pa.Table:
     """Returns the table with decoded deletion vector paths; the same object if no path is absolute."""
     for name in _VECTORS:
         if name in files.column_names and files[name].null_count < files.num_rows:
-            chunks = [_decoded(chunk) for chunk in files[name].chunks]
+            chunks = [_decode_vector_paths(chunk) for chunk in files[name].chunks]
             if any(new is not old for new, old in zip(chunks, files[name].chunks, strict=True)):
                 at = files.schema.get_field_index(name)
                 files = files.set_column(at, files.schema.field(at), pa.chunked_array(chunks, files[name].type))
     return files
 
 
-def _decoded(vectors: pa.StructArray) -> pa.StructArray:
+def _decode_vector_paths(vectors: pa.StructArray) -> pa.StructArray:
     absolute = pc.equal(vectors.field("storage_type"), ABSOLUTE)
     if not pc.any(absolute).as_py():
         return vectors

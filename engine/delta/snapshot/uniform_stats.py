@@ -174,7 +174,7 @@ class _Form:
     quotes: int
 
 
-def _checked(pieces: Sequence[_Piece]) -> _Form:
+def _form_of(pieces: Sequence[_Piece]) -> _Form:
     before, behind = [piece.before for piece in pieces], [piece.behind for piece in pieces]
     return _Form(
         _checks(before),
@@ -272,7 +272,7 @@ def _values(texts: Array, pieces: Sequence[_Piece], types: Mapping[_Path, Any]) 
     to_cast = [column for column in others if pa.types.is_floating(pieces[column].kind)]
     numbers = np.empty((len(integers), len(texts)), np.int64)
     places = np.empty((len(texts), len(others), 2), np.int32)
-    form = _checked(pieces)
+    form = _form_of(pieces)
     step = max(1, _VALUES_AT_ONCE // len(pieces))
     for start in range(0, len(texts), step):
         part = slice(start, min(start + step, len(texts)))

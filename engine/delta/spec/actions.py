@@ -434,7 +434,7 @@ def _string_map(value: Json) -> dict[str, str | None]:
     return {_string(key): None if item is None else _text(item) for key, item in pairs}
 
 
-def _anything(value: Json) -> Json:
+def _parse_any(value: Json) -> Json:
     return value
 
 
@@ -445,7 +445,7 @@ _PARSERS: dict[str, Callable[[Json], Any]] = {
     "bool": _boolean,
     "tuple[str, ...]": _strings,
     "Mapping[str, str | None]": _string_map,
-    "Json": _anything,
+    "Json": _parse_any,
     "DeletionVectorDescriptor": DeletionVectorDescriptor.from_json,
     "Format": Format.from_json,
 }

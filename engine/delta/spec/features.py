@@ -131,7 +131,7 @@ def _flag(key: Property[bool]) -> MetadataTest:
     return lambda facts: key.read(facts.configuration)
 
 
-def _setting(key: Property[str], *values: str) -> MetadataTest:
+def _has_value(key: Property[str], *values: str) -> MetadataTest:
     return lambda facts: key.read(facts.configuration) in values
 
 
@@ -190,7 +190,7 @@ class Feature:
     def is_in_use(self, facts: MetadataFacts) -> bool:
         return (self.use or self.demanded)(facts)
 
-    def also_called(self, name: str) -> Feature:
+    def with_alias(self, name: str) -> Feature:
         """Returns the same feature under another name, which is recognized but never chosen for a table."""
         return replace(
             self, name=name, same_as=self.name, demanded=_never, use=self.use or self.demanded, auto_upgrade=False
@@ -297,7 +297,7 @@ _ROWS: tuple[Feature, ...] = (
         name="columnMapping",
         kind=_READER,
         legacy=LegacyVersions(2, 5),
-        demanded=_setting(properties.COLUMN_MAPPING_MODE, "name", "id"),
+        demanded=_has_value(properties.COLUMN_MAPPING_MODE, "name", "id"),
         allows=READS | _UPKEEP | _ROW_WRITES,
         auto_upgrade=True,
         removal=Removal.WITH_HISTORY,
@@ -327,17 +327,17 @@ _ROWS: tuple[Feature, ...] = (
         removal=Removal.YES,
     ),
     _TIMESTAMP_NTZ,
-    _TIMESTAMP_NTZ.also_called("timestampWithoutTimezone"),
+    _TIMESTAMP_NTZ.with_alias("timestampWithoutTimezone"),
     Feature(name="domainMetadata", removal=Removal.YES),
     Feature(
         name="v2Checkpoint",
         kind=_READER,
-        demanded=_setting(properties.CHECKPOINT_POLICY, "v2"),
+        demanded=_has_value(properties.CHECKPOINT_POLICY, "v2"),
         auto_upgrade=True,
         removal=Removal.WITH_HISTORY,
     ),
     _CATALOG_MANAGED,
-    _CATALOG_MANAGED.also_called("catalogOwned-preview"),
+    _CATALOG_MANAGED.with_alias("catalogOwned-preview"),
     Feature(
         name="icebergCompatV1",
         requires=("columnMapping",),
@@ -353,7 +353,7 @@ _ROWS: tuple[Feature, ...] = (
         auto_upgrade=True,
     ),
     _CLUSTERING,
-    _CLUSTERING.also_called("liquid"),
+    _CLUSTERING.with_alias("liquid"),
     Feature(name="vacuumProtocolCheck", kind=_READER, removal=Removal.WITH_HISTORY),
     Feature(
         name="inCommitTimestamp",
@@ -362,11 +362,11 @@ _ROWS: tuple[Feature, ...] = (
         removal=Removal.YES,
     ),
     _TYPE_WIDENING,
-    _TYPE_WIDENING.also_called("typeWidening-preview"),
+    _TYPE_WIDENING.with_alias("typeWidening-preview"),
     _VARIANT,
-    _VARIANT.also_called("variantType-preview"),
+    _VARIANT.with_alias("variantType-preview"),
     _VARIANT_SHREDDING,
-    _VARIANT_SHREDDING.also_called("variantShredding-preview"),
+    _VARIANT_SHREDDING.with_alias("variantShredding-preview"),
     Feature(
         name="allowColumnDefaults",
         demanded=_has_column_key("CURRENT_DEFAULT"),
@@ -408,9 +408,9 @@ _ROWS: tuple[Feature, ...] = (
         allows=READS | {TableOperation.CHECKPOINT, TableOperation.VACUUM},
     ),
     _COLLATIONS,
-    _COLLATIONS.also_called("collations-preview"),
+    _COLLATIONS.with_alias("collations-preview"),
     _GEOSPATIAL,
-    _GEOSPATIAL.also_called("geospatial-dev"),
+    _GEOSPATIAL.with_alias("geospatial-dev"),
     Feature(name="adaptiveMetadata-preview", kind=_READER, use=_always, allows=_NONE),
     Feature(
         name="coordinatedCommits-preview",

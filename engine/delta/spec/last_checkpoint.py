@@ -97,7 +97,7 @@ def _add_leaves(value: Any, path: str, found: list[tuple[str, str]]) -> None:
     before = f"{path}+" if path else ""
     if isinstance(value, Mapping):
         for name, item in value.items():
-            _add_leaves(item, before + _quoted(name), found)
+            _add_leaves(item, before + _quote(name), found)
     elif isinstance(value, list | tuple):
         for position, item in enumerate(value):
             _add_leaves(item, f"{before}{position}", found)
@@ -109,12 +109,12 @@ def _scalar(value: Any) -> str:
     if isinstance(value, _Number):
         return value.text
     if isinstance(value, str):
-        return _quoted(value)
+        return _quote(value)
     return json.dumps(value)
 
 
 @lru_cache(maxsize=1024)  # a schema repeats few names
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'"{quote(text, safe="-._~")}"'
 
 

@@ -111,7 +111,7 @@ def _integer(minimum: int) -> Callable[[str], int]:
     return parse
 
 
-def _one_of(*choices: str, folded: bool = True) -> Callable[[str], str]:
+def _enum_parser(*choices: str, folded: bool = True) -> Callable[[str], str]:
     """Returns a parser for one value from `choices`, which ignores case if `folded`."""
 
     def parse(text: str) -> str:
@@ -159,17 +159,17 @@ class Property(Generic[T]):
 
 APPEND_ONLY = Property(key="delta.appendOnly", parse=parse_boolean, default=False, strict=True, early="appendOnly")
 AUTO_COMPACT = Property(
-    key="delta.autoOptimize.autoCompact", parse=_one_of("true", "false", "auto", "legacy"), default="false"
+    key="delta.autoOptimize.autoCompact", parse=_enum_parser("true", "false", "auto", "legacy"), default="false"
 )
 CHANGE_DATA_FEED = Property(key="delta.enableChangeDataFeed", parse=parse_boolean, default=False, strict=True)
 CHECKPOINT_INTERVAL = Property(key="delta.checkpointInterval", parse=_integer(1), default=10)
 # Maximum number of actions per checkpoint file; larger checkpoints are written in parts. In delta-spark this is a
 # session setting.
 CHECKPOINT_PART_SIZE = Property(key="delta.checkpoint.partSize", parse=_optional(_integer(1)), default=None)
-CHECKPOINT_POLICY = Property(key="delta.checkpointPolicy", parse=_one_of("classic", "v2"), default="classic")
+CHECKPOINT_POLICY = Property(key="delta.checkpointPolicy", parse=_enum_parser("classic", "v2"), default="classic")
 CHECKPOINT_RETENTION = Property(key="delta.checkpointRetentionDuration", parse=parse_interval_ms, default=2 * DAY_MS)
 COLUMN_MAPPING_MODE = Property(
-    key="delta.columnMapping.mode", parse=_one_of("none", "name", "id"), default="none", strict=True
+    key="delta.columnMapping.mode", parse=_enum_parser("none", "name", "id"), default="none", strict=True
 )
 COLUMN_MAPPING_MAX_ID = Property(
     key="delta.columnMapping.maxColumnId", parse=_integer(0), default=0, strict=True, settable=False
@@ -210,7 +210,7 @@ ICT_ENABLEMENT_TIMESTAMP = Property(
 )
 ISOLATION_LEVEL = Property(
     key="delta.isolationLevel",
-    parse=_one_of("Serializable", "WriteSerializable", "SnapshotIsolation"),
+    parse=_enum_parser("Serializable", "WriteSerializable", "SnapshotIsolation"),
     default="Serializable",
     strict=True,
 )
@@ -220,10 +220,12 @@ MATERIALIZE_PARTITION_COLUMNS = Property(
 )
 PARQUET_COMPRESSION = Property(
     key="delta.parquet.compression.codec",
-    parse=_one_of("snappy", "zstd", "gzip", "lz4", "lz4_raw", "brotli", "uncompressed", "none"),
+    parse=_enum_parser("snappy", "zstd", "gzip", "lz4", "lz4_raw", "brotli", "uncompressed", "none"),
     default="snappy",
 )
-PARQUET_FORMAT_VERSION = Property(key="delta.parquet.format.version", parse=_one_of("1.0.0", "2.12.0"), default="1.0.0")
+PARQUET_FORMAT_VERSION = Property(
+    key="delta.parquet.format.version", parse=_enum_parser("1.0.0", "2.12.0"), default="1.0.0"
+)
 RANDOM_PREFIX_LENGTH = Property(key="delta.randomPrefixLength", parse=_integer(1), default=2)
 RANDOMIZE_FILE_PREFIXES = Property(key="delta.randomizeFilePrefixes", parse=parse_boolean, default=False)
 CHECKPOINT_PROTECTION_VERSION = Property(

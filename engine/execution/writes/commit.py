@@ -37,7 +37,7 @@ from catalog.rest.names import is_rest, without_place
 from catalog.store.files import LOG_FOLDER, is_version
 from engine.binding.bound import BoundTable, Outcome
 from engine.concurrency.retry import RetryPolicy
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.staged_write import StagedWrite
 from engine.storage.storage import VERSION_FOLDERS, open_storage
 from engine.storage.unlisted_folders import mark_new, unmark
@@ -57,7 +57,7 @@ def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableC
         return commit_creation(staged, staged.creates, policy, catalog)
     if staged.transaction is None:
         return None
-    with naming(staged.label):
+    with name_table_in_errors(staged.label):
         return _commit_with_policies(staged, staged.transaction, policy, catalog)
 
 
@@ -107,12 +107,12 @@ def commit_creation(
         # Checked again although binding did it: an overlapping table may have been created
         # while the query ran.
         catalog.known_view().ensure_location(entry.location)
-    with _unlisted(entry, staged, catalog) as is_safe:
+    with _mark_new_folder(entry, staged, catalog) as is_safe:
         return _log_and_name(staged.transaction, entry, staged, policy, catalog, is_safe=is_safe)
 
 
 @contextmanager
-def _unlisted(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[bool]:
+def _mark_new_folder(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[bool]:
     """Yields whether no DROP removes objects that are put into the directory from now on, until the table has a name.
 
     A CREATE that loses the directory to a concurrent one leaves the marker to it.
@@ -183,7 +183,7 @@ def _unknown(entry: TableEntry, error: BaseException) -> CommitOutcomeUnknown:
 
 def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolicy) -> TableCommit:
     try:
-        with naming(str(entry.name)):
+        with name_table_in_errors(str(entry.name)):
             return transaction.commit(policy)
     except ConcurrentDrop:
         raise

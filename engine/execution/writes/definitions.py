@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from catalog.conditions import IdentityExhausted
 from engine.binding.bound import Outcome
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import AlterPlan, SyncIdentityPlan
 from engine.runtime.results import empty_result
@@ -22,7 +22,7 @@ def alter_table(plan: AlterPlan) -> StagedWrite:
     table, outcome = plan.table, Outcome(result=empty_result())
     if plan.definition == table.snapshot.definition:
         return StagedWrite(outcome=outcome)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         transaction = table.own.begin(table.snapshot, plan.description, table.label)
         if plan.checks is not None:
             transaction.read_whole_table()
@@ -48,7 +48,7 @@ def sync_identity(plan: SyncIdentityPlan, min_max_values: Sequence[int | None]) 
     if not LONG_MIN <= high_water_mark <= LONG_MAX:
         raise IdentityExhausted(plan.column.name)
     snapshot, label = plan.table.snapshot, plan.table.label
-    with naming(label):
+    with name_table_in_errors(label):
         transaction = plan.table.own.begin(snapshot, plan.description, label)
         transaction.read_whole_table()
         transaction.define(snapshot.definition, (set_high_water_mark(plan.column, high_water_mark),))

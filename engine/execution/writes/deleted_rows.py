@@ -47,7 +47,7 @@ def with_deleted_rows(
 @contextmanager
 def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
     """Returns the files with these rows, to read no others: a scan's `files`."""
-    files = table.snapshot.row_files.readable(_taken(table, rows))
+    files = table.snapshot.row_files.readable(_files_of_rows(table, rows))
     with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
         # The file's own deletion vector is left out: the selected rows are live, so it
         # would exclude none of them.
@@ -60,20 +60,20 @@ def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
 def flagged_rows(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
     """Returns the files with these rows, to read all live rows and distinguish these from others."""
     with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
-        files = table.snapshot.row_files.readable(_taken(table, rows))
+        files = table.snapshot.row_files.readable(_files_of_rows(table, rows))
         yield files.append_column("told_rows", pa.array(vectors, DELETION_VECTOR))
 
 
 @contextmanager
 def without(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
     """Returns the files with some of these rows, to read their other rows that are not deleted."""
-    files = _taken(table, rows)
-    gone = _deleted(table.snapshot, files, [rows[position] for position in sorted(rows)])
+    files = _files_of_rows(table, rows)
+    gone = _deleted_rows(table.snapshot, files, [rows[position] for position in sorted(rows)])
     with _for_reading(table, gone) as vectors:
         yield _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
 
 
-def all_but(source: TableSnapshot | None, files: pa.Table, rows: RowsOfFiles) -> pa.Table:
+def files_without_rows(source: TableSnapshot | None, files: pa.Table, rows: RowsOfFiles) -> pa.Table:
     """Returns a scan's files, to read all rows except these; no files are written next to them, as they may be foreign.
 
     `source` is the table that has them all; None for files without deleted rows.
@@ -83,14 +83,14 @@ def all_but(source: TableSnapshot | None, files: pa.Table, rows: RowsOfFiles) ->
     vectors = files["deletion_vector"].to_pylist()
     positions = sorted(rows)
     remaining_files = files if source is None else source.files  # as in the log: paths in a scan are decoded
-    gone = _deleted(source, remaining_files.take(pa.array(positions, pa.int64())), [rows[at] for at in positions])
+    gone = _deleted_rows(source, remaining_files.take(pa.array(positions, pa.int64())), [rows[at] for at in positions])
     for position, each in zip(positions, gone, strict=True):
         # Inline, so that nothing is written next to a source that may belong to others.
         vectors[position] = inline_vector(each)
     return _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
 
 
-def _deleted(snapshot: TableSnapshot | None, files: pa.Table, deleted: Sequence[RowSet]) -> list[Rows]:
+def _deleted_rows(snapshot: TableSnapshot | None, files: pa.Table, deleted: Sequence[RowSet]) -> list[Rows]:
     """Returns each file's previously deleted rows, and the newly deleted ones."""
     rows = [each.indices() for each in deleted]
     if snapshot is None:
@@ -98,7 +98,7 @@ def _deleted(snapshot: TableSnapshot | None, files: pa.Table, deleted: Sequence[
     return [np.union1d(*each) for each in zip(snapshot.row_files.deleted_rows(files), rows, strict=True)]
 
 
-def _taken(table: BoundTable, rows: RowsOfFiles) -> pa.Table:
+def _files_of_rows(table: BoundTable, rows: RowsOfFiles) -> pa.Table:
     return table.snapshot.files.take(pa.array(sorted(rows), pa.int64()))
 
 

@@ -76,7 +76,7 @@ def find_rows(
     """Runs a query that `engine.planning.reads.target_reads` composed. `given` is true for all table rows that it can
     return. Raises `ChangedRowsDiffer` if it returns a position twice although each must occur `once`.
     """
-    watched = _Watched.of(narrowed(places, given))
+    watched = _Watched.of(narrow_target(places, given))
     kinds: dict[int, dict[int, RowSet]] = {}
     times: dict[int, int] = {}
     for file, kind, number, bitmap, count in answered_places(watched.read, context, _MATCHING):
@@ -98,7 +98,7 @@ def find_rows(
     return found
 
 
-def narrowed(read: TargetRead, given: Predicate) -> TargetRead:
+def narrow_target(read: TargetRead, given: Predicate) -> TargetRead:
     """Removes the target files that contain no row for which `given` is true."""
     pruning = read.scan.pruning
     if given == ALWAYS or pruning is None:

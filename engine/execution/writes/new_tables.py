@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from engine.binding.bound import Outcome, counted
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.commit import report_removal
 from engine.execution.writes.file_metrics import with_file_metrics
 from engine.execution.writes.staged_files import new_files, report_drops, written_files
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
-from engine.planning.semantics.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import is_already_written, stage_number
 from engine.runtime.results import empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.formats import TableFormats
@@ -34,7 +34,7 @@ def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> S
     if plan.definition is None:
         return StagedWrite(outcome=outcome, creates=entry)
     assert plan.description is not None
-    with naming(label):
+    with name_table_in_errors(label):
         transaction = formats[entry.format].create(entry.location, plan.definition, plan.description, now_ms)
     return StagedWrite(
         outcome=outcome, transaction=transaction, label=label, creates=entry, has_files=False, is_path=plan.is_path
@@ -48,12 +48,12 @@ def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, context: Exe
     label = str(plan.entry.name)
     now_ms = context.request.now_ms()
     own = formats[entry.format]
-    with naming(label):
+    with name_table_in_errors(label):
         # A REST catalog assigns the location when the creation is staged; data files must
         # be written there.
-        location = own.prepared(entry.location, plan.definition)
+        location = own.prepare_location(entry.location, plan.definition)
     written = written_files(own, own.folder(location), plan.source, plan.rows, context)
-    with report_removal(entry), written as new, naming(label):
+    with report_removal(entry), written as new, name_table_in_errors(label):
         transaction = own.create(location, plan.definition, with_file_metrics(plan.description, new), now_ms)
         transaction.add_files(new)
         stage_number(transaction, plan.idempotent_write, now_ms)
@@ -70,7 +70,7 @@ def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
     """Replaces the definition and removes all files, as one version."""
     return StagedWrite(
         outcome=Outcome(result=empty_result()),
-        transaction=_replacing(plan, plan.description),
+        transaction=_begin_replacement(plan, plan.description),
         label=plan.table.label,
         policies=plan.policies,
     )
@@ -80,11 +80,15 @@ def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
 def replace_table_as(plan: ReplaceTableAsPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Writes files, then replaces the definition and all other files, as one version."""
     table = plan.table
-    if was_written(plan.idempotent_write, table.snapshot):
+    if is_already_written(plan.idempotent_write, table.snapshot):
         yield StagedWrite(outcome=counted(0, defines_table=True))
         return
-    with report_drops(table), new_files(table, plan.source, plan.rows, context) as new, naming(table.label):
-        transaction = _replacing(plan, with_file_metrics(plan.description, new))
+    with (
+        report_drops(table),
+        new_files(table, plan.source, plan.rows, context) as new,
+        name_table_in_errors(table.label),
+    ):
+        transaction = _begin_replacement(plan, with_file_metrics(plan.description, new))
         transaction.add_files(new)
         stage_number(transaction, plan.idempotent_write, context.request.now_ms())
         yield StagedWrite(
@@ -95,9 +99,9 @@ def replace_table_as(plan: ReplaceTableAsPlan, context: ExecutionContext) -> Ite
         )
 
 
-def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> TableTransaction:
+def _begin_replacement(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> TableTransaction:
     """Returns the transaction; it depends on the whole table, so that no concurrent change is silently overwritten."""
-    with naming(plan.table.label):
+    with name_table_in_errors(plan.table.label):
         snapshot = plan.table.snapshot
         gone = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
         transaction = plan.table.own.begin(snapshot, with_metrics(description, **gone), plan.table.label)

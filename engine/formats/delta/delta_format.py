@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from catalog.conditions import DeltaOnlyOperation, DeltaTableNotFound
-from engine.delta.commit.loads import not_loaded, read_loads
+from engine.delta.commit.loads import mask_not_loaded, read_loads
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
 from engine.delta.commit.new_files import describe_files
 from engine.delta.commit.transaction import Transaction
@@ -86,7 +86,7 @@ class DeltaFormat:
     def find_reference(self, location: str, name: str) -> None:
         """Returns None: Delta tables have no named versions."""
 
-    def prepared(self, location: str, definition: TableDefinition) -> str:
+    def prepare_location(self, location: str, definition: TableDefinition) -> str:
         """Returns the location unchanged: a Delta log needs no preparation before its first version."""
         return location
 
@@ -103,7 +103,7 @@ class DeltaFormat:
         """Describes written files from their footers."""
         return describe_files(folder, delta_config(table_config), files, measured)
 
-    def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
+    def condition_for_format(self, condition: str, sqlstate: str) -> tuple[str, str]:
         return condition, sqlstate
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
@@ -166,4 +166,4 @@ class DeltaFileSource:
         Raises `DeltaOnlyOperation`, and reading errors for the load records.
         """
         table = delta_snapshot(snapshot, "COPY INTO")
-        return not_loaded(table.storage, read_loads(table), places)
+        return mask_not_loaded(table.storage, read_loads(table), places)

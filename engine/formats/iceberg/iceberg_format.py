@@ -27,7 +27,7 @@ from engine.iceberg.definition.metadata_updates import creating_updates
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
-from engine.iceberg.spec.conditions import own_condition
+from engine.iceberg.spec.conditions import iceberg_condition
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
@@ -46,7 +46,7 @@ _SNAPSHOTS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundMetadata:
     """Loaded metadata; `stamp` distinguishes it from other metadata with the same name."""
 
     storage: Storage
@@ -130,7 +130,7 @@ class IcebergFormat:
         schema = metadata.current_schema_id if reference.is_branch else _schema_of(metadata, info)
         return self._snapshot(found, info.snapshot_id, schema, branch=name if reference.is_branch else None)
 
-    def _metadata(self, location: str) -> _Found:
+    def _metadata(self, location: str) -> _FoundMetadata:
         if is_rest(location):
             return self._rest_metadata(location)
         if not is_metadata_file(location):
@@ -141,16 +141,16 @@ class IcebergFormat:
         except (FileNotFoundError, NotADirectoryError) as error:
             raise IcebergTableNotFound(location) from error
 
-    def _read(self, storage: Storage, name: str, known: FileStatus | None = None) -> _Found:
+    def _read(self, storage: Storage, name: str, known: FileStatus | None = None) -> _FoundMetadata:
         status = known or storage.stat(name)
         metadata = self._decoded.get(
             ("metadata", storage.root, name, status),
             lambda: parse_metadata(storage.read_bytes(name), name, storage.root),
             lambda found: 4 * status.size + 1000 * (1 + len(found.snapshots)),
         )
-        return _Found(storage, name, metadata, status)
+        return _FoundMetadata(storage, name, metadata, status)
 
-    def _rest_metadata(self, location: str) -> _Found:
+    def _rest_metadata(self, location: str) -> _FoundMetadata:
         """Returns metadata from a catalog, without reading a metadata file. Raises `PathNotAllowed` for tables outside
         the allowed roots.
         """
@@ -167,10 +167,10 @@ class IcebergFormat:
         )
         storage = self._open_place(location, metadata.location)
         stamp = FileStatus(name=str(found.etag), size=0, modified_ms=metadata.last_updated_ms)
-        return _Found(storage, name, metadata, stamp, address=location)
+        return _FoundMetadata(storage, name, metadata, stamp, address=location)
 
     def _snapshot(
-        self, loaded: _Found, snapshot_id: int | None, schema_id: int, *, branch: str | None = None
+        self, loaded: _FoundMetadata, snapshot_id: int | None, schema_id: int, *, branch: str | None = None
     ) -> IcebergSnapshot:
         """Returns the cached snapshot for the same metadata, or a new one."""
         credentials_id = credentials_id_of(loaded.storage)
@@ -210,7 +210,7 @@ class IcebergFormat:
             if position >= _SNAPSHOTS_MAX or (position and remaining > self._snapshots_bytes_max):
                 del self._snapshots[key]
 
-    def prepared(self, location: str, definition: TableDefinition) -> str:
+    def prepare_location(self, location: str, definition: TableDefinition) -> str:
         """Requests the location from a REST catalog, unless the statement has one. Raises like `staged_address`."""
         if not is_rest(location):
             return location
@@ -222,7 +222,7 @@ class IcebergFormat:
             raise TableAlreadyExists(f"{at.client.name}.{'.'.join(at.namespace)}.{at.table}") from error
         place = self._rest.place(staged).location
         assert place is not None
-        self._rest.keep_staged(staged, canonical_location(place), described)
+        self._rest.cache_staged_credentials(staged, canonical_location(place), described)
         is_selected = at.location is None
         self._ensure_free(location, self._open_place(location, place).root, is_selected)
         return staged
@@ -256,8 +256,8 @@ class IcebergFormat:
         self._ensure_free(without_place(address), canonical_location(location), True)
         return storage
 
-    def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
-        return own_condition(condition, sqlstate)
+    def condition_for_format(self, condition: str, sqlstate: str) -> tuple[str, str]:
+        return iceberg_condition(condition, sqlstate)
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
         return written

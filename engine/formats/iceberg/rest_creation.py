@@ -127,7 +127,7 @@ class NewRestTable:
 
     def load(self) -> LoadedMetadata:
         """Implements `MetadataStore.load`."""
-        return self._made.load()
+        return self._created_store.load()
 
     def commit(
         self, base: LoadedMetadata | None, requirements: Sequence[Requirement], updates: Sequence[Update]
@@ -135,33 +135,33 @@ class NewRestTable:
         """Implements `MetadataStore.commit`, for the first version."""
         if any(isinstance(update, AddSnapshot) for update in updates):
             named = () if self.at.uuid is None else (AssignUuid(self.at.uuid),)
-            return self._made.commit(base, requirements, (*named, *updates, SetLocation(self.location)))
+            return self._created_store.commit(base, requirements, (*named, *updates, SetLocation(self.location)))
         try:
             found = self.at.client.create(self.at.namespace, creation_request(self.at, updates))
         except RestConflict:
             return None
         except RestOutcomeUnknown as error:
-            raise CommitOutcomeUnknown(self._made.label, 0, "none", error.reason) from error
+            raise CommitOutcomeUnknown(self._created_store.label, 0, "none", error.reason) from error
         return self._ensure_readable(found)
 
     def _ensure_readable(self, found: RestTable) -> LoadedMetadata:
         """Returns the metadata of a table that the catalog just created; drops the table if it is unreadable."""
         try:
             self.open_made(str(found.metadata.get("location")))
-            return loaded_of(found, self._made.label)
+            return loaded_of(found, self._created_store.label)
         except BaseException:
             self.at.client.drop(self.at.namespace, self.at.table, purge=False)
             raise
 
     def has(self, committed: LoadedMetadata) -> bool:
         """Implements `MetadataStore.has`."""
-        return self._made.has(committed)
+        return self._created_store.has(committed)
 
     def take_back(self, committed: LoadedMetadata) -> None:
         """Implements `MetadataStore.take_back`."""
-        self._made.take_back(committed)
+        self._created_store.take_back(committed)
 
     @property
-    def _made(self) -> RestMetadataStore:
+    def _created_store(self) -> RestMetadataStore:
         """The store for the table after its creation."""
         return RestMetadataStore(at=replace(self.at, location=None, uuid=None), open=self.open, clock=self.clock)

@@ -50,7 +50,7 @@ class RestMetadataStore:
 
     def load(self) -> LoadedMetadata:
         """Loads the table. Raises like `MetadataStore.load`, `RestCatalogNotAvailable`, `RestCatalogRefused`."""
-        found = self._found()
+        found = self._load_table()
         if found is None:
             raise IcebergTableNotFound(self.label)
         return loaded_of(found, self.label)
@@ -69,27 +69,27 @@ class RestMetadataStore:
         except RestConflict:
             return None
         except RestOutcomeUnknown as error:
-            return self._confirmed(updates, error.reason, error)
+            return self._confirm(updates, error.reason, error)
         if found is None:
             raise ConcurrentDrop(self.label)
         try:
             return loaded_of(found, self.label)
         except SqlError as error:
-            return self._confirmed(updates, f"the metadata in its answer cannot be read: {error}", error)
+            return self._confirm(updates, f"the metadata in its answer cannot be read: {error}", error)
 
     def has(self, committed: LoadedMetadata) -> bool:
         """Implements `MetadataStore.has`."""
-        found = self._found()
+        found = self._load_table()
         return found is not None and found.metadata.get("table-uuid") == committed.metadata.table_uuid
 
     def take_back(self, committed: LoadedMetadata) -> None:
         """Implements `MetadataStore.take_back`."""
-        found = self._found()
+        found = self._load_table()
         if found is not None and found.metadata.get("table-uuid") == committed.metadata.table_uuid:
             if found.metadata.get("last-updated-ms") == committed.metadata.last_updated_ms:
                 self.at.client.drop(self.at.namespace, self.at.table, purge=False)
 
-    def _confirmed(self, updates: Sequence[Update], reason: str, error: SqlError) -> LoadedMetadata:
+    def _confirm(self, updates: Sequence[Update], reason: str, error: SqlError) -> LoadedMetadata:
         """Resolves an unknown outcome: returns the table if it has all snapshots in `updates`. Raises
         `CommitOutcomeUnknown`.
         """
@@ -102,7 +102,7 @@ class RestMetadataStore:
             return loaded
         raise CommitOutcomeUnknown(self.label, max(added, default=0), ", ".join(map(str, added)), reason) from error
 
-    def _found(self) -> RestTable | None:
+    def _load_table(self) -> RestTable | None:
         return self.at.client.load(self.at.namespace, self.at.table)
 
     @property

@@ -65,17 +65,17 @@ def _newest(storage: Storage) -> tuple[str, FileStatus | None]:
         if found is not None:
             name = _last(storage, int(hint), found, listed)
             return name, None if listed is None else listed[name]
-        return _any_listed(storage)
+        return _latest_without_hint(storage)
     if hint is not None:
         # PyIceberg and DuckDB write or accept hints with a file name instead of a number.
         for name in (f"{hint}{METADATA_SUFFIX}", f"v{hint}{METADATA_SUFFIX}", hint):
             if _ANY.fullmatch(name) and "/" not in name and storage.exists(f"{METADATA_FOLDER}/{name}"):
                 return f"{METADATA_FOLDER}/{name}", None
-    return _any_listed(storage)
+    return _latest_without_hint(storage)
 
 
-def _any_listed(storage: Storage) -> tuple[str, None]:
-    return f"{METADATA_FOLDER}/{_listed(storage)}", None
+def _latest_without_hint(storage: Storage) -> tuple[str, None]:
+    return f"{METADATA_FOLDER}/{_latest_listed_name(storage)}", None
 
 
 Loaded = TypeVar("Loaded")
@@ -153,7 +153,7 @@ def _last(storage: Storage, version: int, found: str, listed: Mapping[str, FileS
     return found
 
 
-def _listed(storage: Storage) -> str:
+def _latest_listed_name(storage: Storage) -> str:
     names = storage.list_names(METADATA_FOLDER)
     for pattern in (_VERSIONED, _METASTORE):
         by_number = [(int(match[1]), name) for name in names if (match := pattern.fullmatch(name))]

@@ -98,7 +98,7 @@ def define_table(
         last_column_id=last_column_id,
         last_partition_id=FIRST_PARTITION_ID - 1,
     )
-    return _begun(_Draft(empty, is_new=True, columns=schema), partition_columns, changes)
+    return _build_definition(_Draft(empty, is_new=True, columns=schema), partition_columns, changes)
 
 
 def redefine_table(
@@ -114,7 +114,7 @@ def redefine_table(
         order=SortOrder(),
         iceberg_schema=replace(old.iceberg_schema, identifier_ids=()),
     )
-    return _begun(_Draft(blank, is_new=True, columns=columns), partition_columns, changes)
+    return _build_definition(_Draft(blank, is_new=True, columns=columns), partition_columns, changes)
 
 
 def change_definition(old: IcebergDefinition, changes: Iterable[DefinitionChange]) -> IcebergDefinition:
@@ -125,20 +125,22 @@ def change_definition(old: IcebergDefinition, changes: Iterable[DefinitionChange
     """
     draft = _Draft(old, is_new=False, columns=spark_columns(old.iceberg_schema.struct))
     for change in changes:
-        draft = _applied(draft, change)
-    return draft.finished()
+        draft = _apply(draft, change)
+    return draft.finish()
 
 
-def _begun(draft: _Draft, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]) -> IcebergDefinition:
+def _build_definition(
+    draft: _Draft, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]
+) -> IcebergDefinition:
     """Builds a definition in order: the format version decides about column types, and partitioning needs the
     columns.
     """
     said = list(changes)
     for each in (_is_version, lambda change: not _is_version(change)):
         for change in filter(each, said):
-            draft = _applied(draft, change)
+            draft = _apply(draft, change)
     terms = columns_as_terms(partition_columns)
-    return (_applied(draft, PartitionBy(terms=terms)) if terms else draft).finished()
+    return (_apply(draft, PartitionBy(terms=terms)) if terms else draft).finish()
 
 
 def _is_version(change: DefinitionChange) -> bool:
@@ -153,9 +155,9 @@ class _Draft:
     is_new: bool
     columns: StructType
 
-    def finished(self) -> IcebergDefinition:
+    def finish(self) -> IcebergDefinition:
         """Assigns ids; reuses an equal spec, schema or order that the table has had."""
-        completed = self.completed()
+        completed = self.complete_columns()
         before = completed.before
         if before is None:
             return replace(completed, last_partition_id=_last_partition_id(completed.spec, completed.last_partition_id))
@@ -164,7 +166,7 @@ class _Draft:
         last = _last_partition_id(spec, before.last_partition_id)
         return replace(completed, spec=spec, iceberg_schema=schema, last_partition_id=last)
 
-    def completed(self) -> IcebergDefinition:
+    def complete_columns(self) -> IcebergDefinition:
         """Converts the columns into fields with ids."""
         old = self.old
         ensure_distinct_names(self.columns)
@@ -196,7 +198,7 @@ class _Draft:
 
     def at_columns(self, change: Callable[[IcebergDefinition], IcebergDefinition]) -> _Draft:
         """Applies a change that refers to columns, which get their ids first."""
-        changed = change(self.completed())
+        changed = change(self.complete_columns())
         return replace(self, old=changed, columns=spark_columns(changed.iceberg_schema.struct))
 
 
@@ -237,7 +239,7 @@ def _schema_with_ids(schema: IcebergSchema, before: TableMetadata) -> IcebergSch
     return replace(schema, schema_id=max(before.schemas) + 1)
 
 
-def _applied(draft: _Draft, change: DefinitionChange) -> _Draft:
+def _apply(draft: _Draft, change: DefinitionChange) -> _Draft:
     match change:
         case AddColumn():
             return draft.with_columns(add_field(draft.columns, change.parent, change.field, change.position))
@@ -339,7 +341,7 @@ def _with_layout(draft: _Draft, change: PartitionBy | ChangePartitioning | SortB
                 lambda own: replace(own, spec=new_spec(own.name, own.iceberg_schema, partitions, own.last_partition_id))
             )
         case ChangePartitioning():
-            return draft.at_columns(lambda own: _repartitioned(own, change))
+            return draft.at_columns(lambda own: _change_partitioning(own, change))
         case SortBy(terms=terms, distribution=distribution):
             orders = draft.old.before.orders if draft.old.before else {}
             sorted_ = draft.at_columns(
@@ -349,12 +351,12 @@ def _with_layout(draft: _Draft, change: PartitionBy | ChangePartitioning | SortB
                 return sorted_
             return sorted_.with_properties({**sorted_.old.properties, DISTRIBUTION_MODE: distribution})
         case ChangeIdentifiers():
-            return draft.at_columns(lambda own: _identified(own, change))
+            return draft.at_columns(lambda own: _change_identifiers(own, change))
         case _:
             assert_never(change)
 
 
-def _repartitioned(own: IcebergDefinition, change: ChangePartitioning) -> IcebergDefinition:
+def _change_partitioning(own: IcebergDefinition, change: ChangePartitioning) -> IcebergDefinition:
     """Applies drops before additions, so that a dropped field can be added again under another name."""
     spec = own.spec
     if change.dropped is not None:
@@ -364,7 +366,7 @@ def _repartitioned(own: IcebergDefinition, change: ChangePartitioning) -> Iceber
     return replace(own, spec=spec, last_partition_id=_last_partition_id(spec, own.last_partition_id))
 
 
-def _identified(own: IcebergDefinition, change: ChangeIdentifiers) -> IcebergDefinition:
+def _change_identifiers(own: IcebergDefinition, change: ChangeIdentifiers) -> IcebergDefinition:
     """Sets the identifier fields. Raises `IcebergChangeNotSupported` for a column that cannot identify rows."""
     ids = list(own.iceberg_schema.identifier_ids) if change.dropped else []
     for path in change.columns:

@@ -258,7 +258,7 @@ def has_sql_default(column: IcebergField) -> bool:
     return column.initial_default is not None or any(each.initial_default is not None for _, each in walk(column.type))
 
 
-def quoted(name: str) -> str:
+def backquote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -301,7 +301,7 @@ def _default_sql(type_: IcebergType, value: Any) -> str:
             return f"map_from_arrays(array({keys}), array({values}))"
         case StructOfType(fields):
             pairs = (
-                f"{default_sql(field.type, value.get(str(field.id), field.initial_default))} AS {quoted(field.name)}"
+                f"{default_sql(field.type, value.get(str(field.id), field.initial_default))} AS {backquote(field.name)}"
                 for field in fields
             )
             return f"struct({', '.join(pairs)})"

@@ -188,7 +188,7 @@ class ColumnReader:
             case ((PrimitiveType() | DecimalType()), None):
                 return self._simple(new, path)
             case ((PrimitiveType() | DecimalType()), SimpleType()):
-                return self._promoted(old, new, path)
+                return self._promote(old, new, path)
             case _:  # any other pair of types
                 raise IcebergColumnChangeRefused(".".join(path), f"Another type than {type_name(old) if old else ''}")
 
@@ -212,7 +212,7 @@ class ColumnReader:
             raise IcebergChangeNotSupported(self.table, f"the column {'.'.join(path)} of the type {new.value}")
         return SimpleType(kind)
 
-    def _promoted(self, old: SimpleType, new: PrimitiveType | DecimalType, path: tuple[str, ...]) -> SimpleType:
+    def _promote(self, old: SimpleType, new: PrimitiveType | DecimalType, path: tuple[str, ...]) -> SimpleType:
         if table_type(old) == new:
             return old
         new_type = self._simple(new, path)

@@ -54,25 +54,25 @@ def _value(type_: SimpleType, literal: str) -> Any:
             number = _number(literal).quantize(Decimal(1).scaleb(-type_.scale), context=_EXACT)
             return f"{number:f}" if number == _number(literal) and _digits(number) <= type_.precision else _no()
         case Kind.STRING:
-            return _quoted(literal, "")
+            return _unquote(literal, "")
         case Kind.BINARY:
-            return bytes.fromhex(_quoted(literal, "X")).hex()
+            return bytes.fromhex(_unquote(literal, "X")).hex()
         case Kind.FIXED:
-            value = bytes.fromhex(_quoted(literal, "X"))
+            value = bytes.fromhex(_unquote(literal, "X"))
             return value.hex() if len(value) == type_.length else _no()
         case Kind.UUID:
-            text = _quoted(literal, "")
+            text = _unquote(literal, "")
             return str(UUID(text)) if str(UUID(text)) == text.lower() else _no()
         case Kind.TIME:
-            text = _quoted(literal, "")
+            text = _unquote(literal, "")
             return time.fromisoformat(text).isoformat(timespec="microseconds") if _TIME.fullmatch(text) else _no()
         case Kind.DATE:
-            return date.fromisoformat(_quoted(literal, "DATE")).isoformat()
+            return date.fromisoformat(_unquote(literal, "DATE")).isoformat()
         case Kind.TIMESTAMP:
-            moment = datetime.fromisoformat(_quoted(literal, "TIMESTAMP_NTZ", "TIMESTAMP"))
+            moment = datetime.fromisoformat(_unquote(literal, "TIMESTAMP_NTZ", "TIMESTAMP"))
             return moment.isoformat(timespec="microseconds") if moment.tzinfo is None else _no()
         case Kind.TIMESTAMPTZ:
-            moment = datetime.fromisoformat(_quoted(literal, "TIMESTAMP", "TIMESTAMP_LTZ"))
+            moment = datetime.fromisoformat(_unquote(literal, "TIMESTAMP", "TIMESTAMP_LTZ"))
             return moment.astimezone(UTC).isoformat(timespec="microseconds") if moment.tzinfo is not None else _no()
         case Kind.UNKNOWN | Kind.VARIANT | Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS | Kind.GEOMETRY | Kind.GEOGRAPHY:
             return _no()
@@ -95,7 +95,7 @@ def _digits(number: Decimal) -> int:
     return len(number.as_tuple().digits)
 
 
-def _quoted(literal: str, *prefixes: str) -> str:
+def _unquote(literal: str, *prefixes: str) -> str:
     match = _TYPED.fullmatch(literal)
     if match is None or (match[1] or "").upper() not in prefixes:
         raise ValueError(literal)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from catalog.conditions import IcebergFeatureNotSupported, IcebergOperationNotSupported
-from engine.iceberg.definition.column_types import quoted, stored_schema, table_schema
+from engine.iceberg.definition.column_types import backquote, stored_schema, table_schema
 from engine.iceberg.definition.partitioning import partition_terms, sort_terms, source_path
 from engine.iceberg.definition.properties import COMMENT, DISTRIBUTION_MODE, ensure_writable, target_file_size
 from engine.iceberg.definition.value_sql import storable_sql, stored_sql
@@ -100,7 +100,9 @@ class IcebergDefinition(UnconstrainedConfig):
         clash = sorted({*self.partition_keys} & {*self.schema.names})
         if clash:
             raise IcebergFeatureNotSupported(self.name, f"a column {clash[0]}, as partitions are called,")
-        lost = [each.name for each in self._divided if source_path(self.iceberg_schema, each.source_id) is None]
+        lost = [
+            each.name for each in self._partition_fields if source_path(self.iceberg_schema, each.source_id) is None
+        ]
         if lost:
             raise IcebergFeatureNotSupported(self.name, f"the partition field {lost[0]} of a column that is gone")
 
@@ -112,12 +114,12 @@ class IcebergDefinition(UnconstrainedConfig):
     @property
     def partition_keys(self) -> tuple[str, ...]:
         """The partition names in folders below the table's folder."""
-        return tuple(f"{PARTITION_PREFIX}{each.field_id}" for each in self._divided)
+        return tuple(f"{PARTITION_PREFIX}{each.field_id}" for each in self._partition_fields)
 
     @property
     def partition_sources(self) -> tuple[PartitionSource, ...]:
         found = []
-        for each in self._divided:
+        for each in self._partition_fields:
             path = source_path(self.iceberg_schema, each.source_id)
             assert path is not None, "the spec of a table that is written has its columns"
             divisor = self._divisor(each.source_id, each.transform.kind)
@@ -159,7 +161,7 @@ class IcebergDefinition(UnconstrainedConfig):
         return Distribution(text) if text in set(Distribution) else None
 
     @property
-    def _divided(self) -> tuple[PartitionField, ...]:
+    def _partition_fields(self) -> tuple[PartitionField, ...]:
         # A void field is always null and divides nothing.
         return tuple(each for each in self.spec.fields if each.transform.kind is not TransformKind.VOID)
 
@@ -171,7 +173,7 @@ class IcebergDefinition(UnconstrainedConfig):
     def stored_values(self) -> Mapping[str, StoredValue]:
         found = {}
         for column in self.iceberg_schema.fields:
-            name = quoted(column.name)
+            name = backquote(column.name)
             text = stored_sql(name, column)
             condition = storable_sql(name, column)
             if text is not None or condition is not None:

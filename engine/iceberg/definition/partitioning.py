@@ -73,12 +73,12 @@ def with_field(
     )
     if any((each.source_id, each.transform) == (field.source_id, transform) for each in spec.fields):
         raise IcebergPartitioningRefused(table, str(term), "it is already")
-    changed = replace(spec, fields=(*(_renamed(each, field.name) for each in spec.fields), field))
+    changed = replace(spec, fields=(*(_avoid_name(each, field.name) for each in spec.fields), field))
     ensure_distinct(table, schema, changed)
     return changed
 
 
-def _renamed(field: PartitionField, taken: str) -> PartitionField:
+def _avoid_name(field: PartitionField, taken: str) -> PartitionField:
     is_free = field.transform.kind is not TransformKind.VOID or field.name != taken
     return field if is_free else replace(field, name=f"{field.name}_{field.field_id}")
 

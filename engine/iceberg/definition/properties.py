@@ -119,11 +119,11 @@ _DIGITS_MAX = 18
 def retries_of(properties: Mapping[str, str], policy: RetryPolicy) -> RetryPolicy:
     """Returns `policy`, adjusted by the properties. A value that is not a 64-bit integer is ignored."""
 
-    def said(key: str) -> int | None:
+    def parse_count(key: str) -> int | None:
         text = properties.get(key, "")
         return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS_MAX else None
 
-    retries, shortest, longest, total = map(said, (NUM_RETRIES, MIN_WAIT_MS, MAX_WAIT_MS, TOTAL_TIMEOUT_MS))
+    retries, shortest, longest, total = map(parse_count, (NUM_RETRIES, MIN_WAIT_MS, MAX_WAIT_MS, TOTAL_TIMEOUT_MS))
     return replace(
         policy,
         rebases_max=policy.rebases_max if retries is None else retries + 1,

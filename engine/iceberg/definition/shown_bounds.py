@@ -70,7 +70,7 @@ def bounds_of_files(entries: pa.Table, field_id: int, type_: SimpleType) -> tupl
     if type_.kind is Kind.UUID:
         groups = pc.fill_null(pc.list_value_length(entries["split_offsets"]), 0)
         return _uuids(low, high, pc.equal(groups, 1).to_numpy())
-    return _shown(_decoded(low, type_), _decoded(high, type_), type_)
+    return _display_bounds(_decode(low, type_), _decode(high, type_), type_)
 
 
 def bounds_of_partitions(
@@ -83,19 +83,19 @@ def bounds_of_partitions(
     if type_.kind is Kind.UUID:
         low, high = (pa.array(each, pa.binary()) for each in (lows, highs))
         return _uuids(low, high, np.full(len(low), are_values))
-    return _shown(_array_of(lows, type_), _array_of(highs, type_), type_)
+    return _display_bounds(_array_of(lows, type_), _array_of(highs, type_), type_)
 
 
-def _stored(type_: SimpleType) -> Any:
+def _storage_type(type_: SimpleType) -> Any:
     """Returns the type that bounds have in storage, before conversion."""
     shown = PrimitiveType.LONG if type_.kind is Kind.TIME or type_.kind in NANOS else bounds_type(type_)
     assert shown is not None
     return arrow_type(shown)
 
 
-def _decoded(values: pa.Array, type_: SimpleType) -> pa.Array:
+def _decode(values: pa.Array, type_: SimpleType) -> pa.Array:
     """Decodes serialized values; null if invalid for the type."""
-    kind = _stored(type_)
+    kind = _storage_type(type_)
     if type_.kind in _BYTES:
         return values.cast(kind)
     if type_.kind is Kind.STRING:
@@ -129,10 +129,10 @@ def _fixed_width(values: pa.Array, type_: SimpleType, kind: Any) -> pa.Array:
             data = values.take(pa.array(rows)).to_pylist()
             numbers[rows] = np.frombuffer(b"".join(data), form)
             known[rows] = True
-    return _typed(numbers, ~known, kind)
+    return _to_array(numbers, ~known, kind)
 
 
-def _typed(numbers: npt.NDArray[Any], missing: Mask, kind: Any) -> pa.Array:
+def _to_array(numbers: npt.NDArray[Any], missing: Mask, kind: Any) -> pa.Array:
     if pa.types.is_boolean(kind):
         return pa.array(numbers != 0, mask=missing)
     if pa.types.is_date32(kind):
@@ -143,7 +143,7 @@ def _typed(numbers: npt.NDArray[Any], missing: Mask, kind: Any) -> pa.Array:
 
 
 def _array_of(values: Sequence[Any], type_: SimpleType) -> pa.Array:
-    kind = _stored(type_)
+    kind = _storage_type(type_)
     if type_.kind is Kind.DECIMAL:
         limit = 10**type_.precision
         return pa.array([_decimal(each, type_.scale, limit) for each in values], kind)
@@ -154,9 +154,9 @@ def _array_of(values: Sequence[Any], type_: SimpleType) -> pa.Array:
     missing = np.array([each is None for each in values], bool)
     limits = np.iinfo(np.int32 if type_.kind in (Kind.INT, Kind.DATE) else np.int64)
     if type_.kind in (Kind.FLOAT, Kind.DOUBLE):
-        return _typed(np.array([0.0 if each is None else each for each in values], np.float64), missing, kind)
+        return _to_array(np.array([0.0 if each is None else each for each in values], np.float64), missing, kind)
     clipped = [0 if each is None else min(max(int(each), int(limits.min)), int(limits.max)) for each in values]
-    return _typed(np.array(clipped, np.int64), missing, kind)
+    return _to_array(np.array(clipped, np.int64), missing, kind)
 
 
 def _decimal(unscaled: int | None, scale: int, limit: int) -> decimal.Decimal | None:
@@ -168,7 +168,7 @@ def _decimal(unscaled: int | None, scale: int, limit: int) -> decimal.Decimal | 
 # --- Conversion to exposed values ---
 
 
-def _shown(low: pa.Array, high: pa.Array, type_: SimpleType) -> tuple[pa.Array, pa.Array]:
+def _display_bounds(low: pa.Array, high: pa.Array, type_: SimpleType) -> tuple[pa.Array, pa.Array]:
     if type_.kind is Kind.TIME:
         return _times(low, high)
     if type_.kind in NANOS:

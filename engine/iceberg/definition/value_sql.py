@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from engine.iceberg.definition.column_types import TOO_EXACT, default_sql, quoted, table_type
+from engine.iceberg.definition.column_types import TOO_EXACT, backquote, default_sql, table_type
 from engine.iceberg.spec.types import IcebergField, Kind, ListType, MapOfType, SimpleType, StructOfType
 from engine.tables.scan import ReadColumn
 from engine.types.schema import StructType
@@ -43,14 +43,14 @@ def shown_sql(expression: str, field: IcebergField, missing: frozenset[int] = fr
     `missing` has the ids for fields with defaults that the files lack.
     """
 
-    def shown(value: str, part: IcebergField, depth: int) -> str | None:
+    def display_sql(value: str, part: IcebergField, depth: int) -> str | None:
         if part.id in missing:
             return default_sql(part.type, part.initial_default)
         if isinstance(part.type, SimpleType):
             return shown_value_sql(value, part.type.kind)
-        return _rebuilt(value, part, shown, depth)
+        return _rebuilt(value, part, display_sql, depth)
 
-    return shown(expression, field, 0)
+    return display_sql(expression, field, 0)
 
 
 def shown_columns(
@@ -62,7 +62,7 @@ def shown_columns(
     """Returns a scan's exposed columns, and the computed ones (constants excluded)."""
     fields, made = [], {}
     for column, found in zip(columns, read.fields, strict=True):
-        text = None if found.name in constants else shown_sql(quoted(found.name), column, missing)
+        text = None if found.name in constants else shown_sql(backquote(found.name), column, missing)
         if text is not None:
             made[found.name] = ReadColumn(data_type=found.data_type, text=text)
         fields.append(found if text is None else replace(found, data_type=table_type(column.type)))
@@ -72,12 +72,12 @@ def shown_columns(
 def stored_sql(expression: str, field: IcebergField) -> str | None:
     """Returns the SQL for the stored value, valid if `storable_sql` is true; None if it equals the exposed one."""
 
-    def stored(value: str, part: IcebergField, depth: int) -> str | None:
+    def storage_sql(value: str, part: IcebergField, depth: int) -> str | None:
         if isinstance(part.type, SimpleType):
             return _stored_simple(value, part.type.kind)
-        return _rebuilt(value, part, stored, depth)
+        return _rebuilt(value, part, storage_sql, depth)
 
-    return stored(expression, field, 0)
+    return storage_sql(expression, field, 0)
 
 
 def storable_sql(expression: str, field: IcebergField, depth: int = 0) -> str | None:
@@ -88,18 +88,18 @@ def storable_sql(expression: str, field: IcebergField, depth: int = 0) -> str | 
         case SimpleType():
             inner = _storable_simple(expression, field.type)
         case ListType(element):
-            inner = _all_storable(expression, element, depth)
+            inner = _elements_storable(expression, element, depth)
         case MapOfType(key, value):
             parts = ((f"map_keys({expression})", key), (f"map_values({expression})", value))
-            inner = _both([_all_storable(values, part, depth) for values, part in parts])
+            inner = _both([_elements_storable(values, part, depth) for values, part in parts])
         case StructOfType(fields):
-            inner = _both([storable_sql(f"{expression}.{quoted(each.name)}", each, depth) for each in fields])
+            inner = _both([storable_sql(f"{expression}.{backquote(each.name)}", each, depth) for each in fields])
         case _:
             assert_never(field.type)
     return None if inner is None else f"({expression} IS NULL OR ({inner}))"
 
 
-def _all_storable(values: str, element: IcebergField, depth: int) -> str | None:
+def _elements_storable(values: str, element: IcebergField, depth: int) -> str | None:
     inner = storable_sql(f"x{depth}", element, depth + 1)
     return None if inner is None else f"forall({values}, x{depth} -> {inner})"
 
@@ -133,11 +133,11 @@ def _rebuilt_map(expression: str, key: IcebergField, value: IcebergField, of: _O
 
 
 def _rebuilt_struct(expression: str, fields: tuple[IcebergField, ...], of: _Of, depth: int) -> str | None:
-    parts = [(field, of(f"{expression}.{quoted(field.name)}", field, depth)) for field in fields]
+    parts = [(field, of(f"{expression}.{backquote(field.name)}", field, depth)) for field in fields]
     if all(found is None for _, found in parts):
         return None
     pairs = ", ".join(
-        f"{found or f'{expression}.{quoted(field.name)}'} AS {quoted(field.name)}" for field, found in parts
+        f"{found or f'{expression}.{backquote(field.name)}'} AS {backquote(field.name)}" for field, found in parts
     )
     return f"if({expression} IS NULL, NULL, struct({pairs}))"
 

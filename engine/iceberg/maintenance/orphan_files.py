@@ -124,8 +124,8 @@ def find_orphans(
     errors.
     """
     storage = files.snapshot.storage
-    old = [name for name, modified_ms in _listed(storage, below, check) if modified_ms < older_than_ms]
-    named = set(_named(files, loaded))
+    old = [name for name, modified_ms in _list_files(storage, below, check) if modified_ms < older_than_ms]
+    named = set(_referenced_paths(files, loaded))
     own = {name for text in named if (name := files.name_of(text)) is not None}
     strangers = [name for name in old if name not in own]
     if not strangers:
@@ -147,7 +147,7 @@ def find_orphans(
     return Orphans(names=tuple(sorted(found)))
 
 
-def _named(files: TableFiles, loaded: LoadedMetadata) -> Iterator[str]:
+def _referenced_paths(files: TableFiles, loaded: LoadedMetadata) -> Iterator[str]:
     """Yields all paths that the metadata references, in its spelling, and files that exist without a reference."""
     metadata = loaded.metadata
     location = metadata.location
@@ -163,7 +163,7 @@ def _named(files: TableFiles, loaded: LoadedMetadata) -> Iterator[str]:
     yield from (path for _, path in files.contents(manifests.values()))
 
 
-def _listed(storage: Storage, below: str, check: Callable[[], None]) -> Iterator[tuple[str, int]]:
+def _list_files(storage: Storage, below: str, check: Callable[[], None]) -> Iterator[tuple[str, int]]:
     """Yields names and times (milliseconds since the epoch) for all files below a folder."""
     level = [below]
     with ThreadPoolExecutor(_THREADS, "list") as threads:
@@ -177,13 +177,13 @@ def _listed(storage: Storage, below: str, check: Callable[[], None]) -> Iterator
                         continue
                     prefix = f"{folder}/" if folder else ""
                     yield from (
-                        (f"{prefix}{each.name}", each.modified_ms) for each in listing.files if _shown(each.name)
+                        (f"{prefix}{each.name}", each.modified_ms) for each in listing.files if _is_visible(each.name)
                     )
-                    deeper += (f"{prefix}{each.name}" for each in listing.folders if _shown(each.name))
+                    deeper += (f"{prefix}{each.name}" for each in listing.folders if _is_visible(each.name))
             level = deeper
 
 
-def _shown(name: str) -> bool:
+def _is_visible(name: str) -> bool:
     return not name.startswith((".", "_"))
 
 

@@ -63,7 +63,9 @@ _CONTENTS = (
 )
 
 
-def unneeded(files: TableFiles, gone: Iterable[SnapshotInfo], retained: Iterable[SnapshotInfo]) -> dict[str, FileKind]:
+def unneeded_files(
+    files: TableFiles, gone: Iterable[SnapshotInfo], retained: Iterable[SnapshotInfo]
+) -> dict[str, FileKind]:
     """Returns files that only `gone` snapshots need, and no `retained` one: name -> kind."""
     gone, retained = list(gone), list(retained)
     retained_manifests = files.manifests(retained)

@@ -45,7 +45,7 @@ class Expired:
     referenced: Mapping[int, tuple[str, ...]]
 
 
-def expired(metadata: TableMetadata, retention: Retention, used: Collection[int] = ()) -> Expired:
+def find_expired(metadata: TableMetadata, retention: Retention, used: Collection[int] = ()) -> Expired:
     """Returns the expired snapshots and references; `used` snapshots are retained."""
     default_age_ms = _property(metadata, SNAPSHOT_AGE_MAX, _SNAPSHOT_AGE_MAX_MS)
     oldest_ms = retention.now_ms - default_age_ms if retention.older_than_ms is None else retention.older_than_ms

@@ -158,16 +158,16 @@ def _read(data: bytes, source: str) -> AvroBlocks:
         count, size = _read_long(stream), _read_long(stream)
         if count < 0 or not 0 <= size <= len(data) - stream.tell():
             raise ValueError("a block ends behind the file")
-        block = _decompressed(stream.read(size), codec, source)
+        block = _decompress(stream.read(size), codec, source)
         if count > len(block):
             raise ValueError("a block has more records than bytes")
         blocks.append((count, block))
         if stream.read(_SYNC_BYTES) != sync:
             raise ValueError("a block does not end with the marker of the file")
-    return AvroBlocks(schema=_renamed(json.loads(metadata["avro.schema"])), metadata=metadata, blocks=blocks)
+    return AvroBlocks(schema=_rename_fields(json.loads(metadata["avro.schema"])), metadata=metadata, blocks=blocks)
 
 
-def _decompressed(block: bytes, codec: str, source: str) -> bytes:
+def _decompress(block: bytes, codec: str, source: str) -> bytes:
     match codec:
         case "null":
             return block
@@ -212,30 +212,30 @@ def _read_long(stream: io.BytesIO) -> int:
             raise ValueError("a number of more than 64 bits")
 
 
-def _renamed(schema: Any, in_partition: bool = False) -> Any:
+def _rename_fields(schema: Any, in_partition: bool = False) -> Any:
     """Returns the schema with our field names, and without logical types."""
     if isinstance(schema, list):
-        return [_renamed(branch, in_partition) for branch in schema]
+        return [_rename_fields(branch, in_partition) for branch in schema]
     if not isinstance(schema, dict):
         return "bytes" if schema == "string" else schema
     match schema.get("type"):
         case "record":
-            fields = [_renamed_field(field, in_partition) for field in schema["fields"]]
+            fields = [_rename_field(field, in_partition) for field in schema["fields"]]
             return {"type": "record", "name": schema["name"], "fields": fields}
         case "array":
-            return {"type": "array", "items": _renamed(schema["items"])}
+            return {"type": "array", "items": _rename_fields(schema["items"])}
         case "map":
-            return {"type": "map", "values": _renamed(schema["values"])}
+            return {"type": "map", "values": _rename_fields(schema["values"])}
         case "fixed":
             decimal = {_DECIMAL: True} if schema.get("logicalType") == "decimal" else {}
             return {"type": "fixed", "name": schema["name"], "size": schema["size"], **decimal}
         case "enum":
             return {"type": "enum", "name": schema["name"], "symbols": schema["symbols"]}
         case inner:  # JSON from a file
-            return _renamed(inner, in_partition)
+            return _rename_fields(inner, in_partition)
 
 
-def _renamed_field(field: dict[str, Any], in_partition: bool) -> dict[str, Any]:
+def _rename_field(field: dict[str, Any], in_partition: bool) -> dict[str, Any]:
     number = field.get("field-id")
     is_partition = not in_partition and number == 102
     if in_partition:
@@ -248,7 +248,7 @@ def _renamed_field(field: dict[str, Any], in_partition: bool) -> dict[str, Any]:
         name = f"x_{field['name']}"
     else:
         name = NAMES.get(number, f"x{number}")
-    return {"name": name, "type": _renamed(field["type"], is_partition)}
+    return {"name": name, "type": _rename_fields(field["type"], is_partition)}
 
 
 def decimal_fields(schema: Any) -> frozenset[str]:

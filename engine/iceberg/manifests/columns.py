@@ -37,10 +37,10 @@ class Values:
             places = np.where(missing, len(self._data) - len(PADDING), found.starts)
             return pa.array(numbers_at(self._data, places)[0], mask=missing)
         if column.op is Op.FIXED:
-            return self._fixed(column, found)
+            return self._fixed_size(column, found)
         return slices(self._data, found.starts, found.ends)
 
-    def _fixed(self, column: Column, found: Found) -> pa.Array:
+    def _fixed_size(self, column: Column, found: Found) -> pa.Array:
         missing = found.starts < 0
         if column.kind is Kind.BYTES:
             return slices(self._data, found.starts, np.where(missing, found.starts, found.starts + column.size))

@@ -28,9 +28,9 @@ def decode_all(files: Iterable[tuple[str, bytes]]) -> Iterator[pa.Table]:
     with ThreadPoolExecutor(_THREADS, "manifests") as threads:
         before: _Batch = []
         for batch in _batches(files, threads):
-            yield from _decoded(before)
+            yield from _decode(before)
             before = batch
-        yield from _decoded(before)
+        yield from _decode(before)
 
 
 def _batches(files: Iterable[tuple[str, bytes]], threads: ThreadPoolExecutor) -> Iterator[_Batch]:
@@ -45,5 +45,5 @@ def _batches(files: Iterable[tuple[str, bytes]], threads: ThreadPoolExecutor) ->
     yield batch
 
 
-def _decoded(batch: _Batch) -> Iterator[pa.Table]:
+def _decode(batch: _Batch) -> Iterator[pa.Table]:
     yield from decode_manifests([(future.result(), name) for future, name in batch])

@@ -23,7 +23,7 @@ from engine.iceberg.manifests.avro import AvroBlocks, decimal_fields, read_block
 from engine.iceberg.manifests.avro_values import PADDING
 from engine.iceberg.manifests.avro_walk import Column, NotWalked, columns_of, walk
 from engine.iceberg.manifests.columns import Values
-from engine.iceberg.manifests.metrics import METRICS, encoded, numbers
+from engine.iceberg.manifests.metrics import METRICS, encode_map, numbers
 from engine.iceberg.spec.transforms import unscaled_bytes
 
 # Entry status.
@@ -75,9 +75,9 @@ def decode_manifests(manifests: Sequence[tuple[AvroBlocks, str]]) -> list[pa.Tab
         alike.setdefault(_columns(blocks), []).append(position)
     for columns, positions in alike.items():
         together = [manifests[position][0] for position in positions]
-        tables = None if columns is None else _walked(columns, together)
+        tables = None if columns is None else _walk(columns, together)
         for number, position in enumerate(positions):
-            found[position] = _checked(manifests[position], None if tables is None else tables[number])
+            found[position] = _check_entries(manifests[position], None if tables is None else tables[number])
     return [table for table in found if table is not None]
 
 
@@ -102,7 +102,7 @@ def _columns(blocks: AvroBlocks) -> tuple[Column, ...] | None:
         return None
 
 
-def _walked(columns: Sequence[Column], manifests: Sequence[AvroBlocks]) -> list[pa.Table] | None:
+def _walk(columns: Sequence[Column], manifests: Sequence[AvroBlocks]) -> list[pa.Table] | None:
     """Returns the entries, decoded without a Python row each; None if fastavro should decode them, or report the
     error.
     """
@@ -151,7 +151,7 @@ def _cast(found: pa.Array | None, kind: pa.DataType, count: int) -> pa.Array:
 
 
 def table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Returns the same table as `_walked`, from decoded rows."""
+    """Returns the same table as `_walk`, from decoded rows."""
     files = [row["data_file"] for row in rows]
     columns: dict[str, Any] = {}
     for name, kind in _ENTRY_COLUMNS.items():
@@ -165,14 +165,14 @@ def table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         else:
             columns[name] = pa.array(values, kind)
     for name in METRICS:
-        columns[name] = pa.array([encoded(_pairs(file.get(name))) for file in files], pa.binary())
+        columns[name] = pa.array([encode_map(_pairs(file.get(name))) for file in files], pa.binary())
     partitions = [file.get("partition") or {} for file in files]
     for name in partitions[0] if partitions else ():
         columns[name] = _partition_values([values.get(name) for values in partitions])
     return pa.table(columns)
 
 
-def _checked(manifest: tuple[AvroBlocks, str], table: pa.Table | None) -> pa.Table:
+def _check_entries(manifest: tuple[AvroBlocks, str], table: pa.Table | None) -> pa.Table:
     """Checks the table, decoding rows first if None."""
     blocks, source = manifest
     try:

@@ -58,13 +58,13 @@ def pairs(entries: pa.Table, name: str) -> pa.Array:
 def numbers(raw: pa.Array, kind: pa.DataType) -> pa.Array:
     """Decodes lists with numbers; empty if absent."""
     data = _data_of(raw)
-    found = _Found.of(_numbers(data, *_lanes(raw)))
+    found = _Pairs.of(_numbers(data, *_lanes(raw)))
     values = pa.array(found.keys, pa.int64()).cast(kind.value_type)
     offsets = np.concatenate(([0], np.cumsum(np.bincount(found.rows, minlength=len(raw)))))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
-def encoded(pairs: Sequence[Mapping[str, Any]] | None) -> bytes | None:
+def encode_map(pairs: Sequence[Mapping[str, Any]] | None) -> bytes | None:
     """Encodes a map."""
     if not pairs:
         return None
@@ -77,7 +77,7 @@ def encoded(pairs: Sequence[Mapping[str, Any]] | None) -> bytes | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Pairs:
     """Pairs in map order: the map's row, the key, and the value position. Lists have `keys` only."""
 
     rows: Places
@@ -86,7 +86,7 @@ class _Found:
     ends: Places
 
     @classmethod
-    def of(cls, steps: Iterable[tuple[Places, ...]]) -> _Found:
+    def of(cls, steps: Iterable[tuple[Places, ...]]) -> _Pairs:
         listed = list(steps)
         if not listed:
             return cls(*(np.empty(0, np.int64),) * 4)
@@ -95,10 +95,10 @@ class _Found:
         return cls(rows[order], keys[order], starts[order], ends[order])
 
 
-def _pairs(data: Bytes, raw: pa.Array, has_bytes: bool, only: int | None) -> _Found:
+def _pairs(data: Bytes, raw: pa.Array, has_bytes: bool, only: int | None) -> _Pairs:
     """Returns all maps' pairs, or the first pair with the key `only` in each."""
     try:
-        return _Found.of(_steps(data, *_lanes(raw), has_bytes, only))
+        return _Pairs.of(_steps(data, *_lanes(raw), has_bytes, only))
     except (ValueError, IndexError) as error:
         raise MalformedIcebergFile("A manifest", f"its metrics are not readable ({error})") from error
 

@@ -52,7 +52,7 @@ class ReadableMetrics:
         return {
             column: {
                 **{_NAMES[name]: maps[name].get(id) for name in COUNTS},
-                **{_NAMES[name]: _shown(maps[name].get(id), kind) for name in BOUNDS},
+                **{_NAMES[name]: _readable_value(maps[name].get(id), kind) for name in BOUNDS},
             }
             for column, id, kind in self._columns
         }
@@ -63,7 +63,7 @@ def _struct(kind: SimpleType) -> StructType:
     return StructType((*counts, *(StructField(_NAMES[name], table_type(kind)) for name in BOUNDS)))
 
 
-def _shown(data: bytes | None, kind: SimpleType) -> Any:
+def _readable_value(data: bytes | None, kind: SimpleType) -> Any:
     try:
         return None if data is None else json_value(from_bytes(kind, data), kind)
     except (TypeError, ValueError, OverflowError):

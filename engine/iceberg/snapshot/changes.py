@@ -112,8 +112,8 @@ def load_changes(table: IcebergSnapshot, start: Bound, end: Bound | None, *, all
     selected = chain[_first(table, chain, start, allow_outside=allow_outside) : last + 1]
     # "Snapshots": the operation `replace` means that files were rewritten with the same
     # rows, as by compaction.
-    found = [piece for info in selected if info.operation != _REPLACE for piece in _changed(table, info)]
-    none = _scanned(table, table.no_entries, None, None)
+    found = [piece for info in selected if info.operation != _REPLACE for piece in _changed_files(table, info)]
+    none = _as_scan_files(table, table.no_entries, None, None)
     files = pa.concat_tables([none, *(piece.files for piece in found)]).combine_chunks()
     counts = [piece.files.num_rows for piece in found]
     values = {
@@ -193,7 +193,7 @@ def _at(table: IcebergSnapshot, chain: Sequence[SnapshotInfo], version: int) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Changed:
+class _ChangedFiles:
     """Files whose rows, entirely or partly, are changes with one change type."""
 
     info: SnapshotInfo
@@ -201,7 +201,7 @@ class _Changed:
     files: pa.Table
 
 
-def _changed(table: IcebergSnapshot, info: SnapshotInfo) -> list[_Changed]:
+def _changed_files(table: IcebergSnapshot, info: SnapshotInfo) -> list[_ChangedFiles]:
     before, after = _pair(table, info)
     if _equality_files(after) != _equality_files(before):
         raise IcebergChangesNotReadable(table.label, f"the snapshot {info.snapshot_id} deleted rows by equality")
@@ -224,10 +224,10 @@ def _changed(table: IcebergSnapshot, info: SnapshotInfo) -> list[_Changed]:
         with_more_deletes.filter(changed),
     )
     found = [
-        _Changed(info, INSERTED, _files(table, after.data.filter(comes), new.filter(comes))),
-        _Changed(info, DELETED, _files(table, before.data.filter(goes), old.filter(goes))),
-        _Changed(info, DELETED, _files(table, both, delete_files, with_more_deletes)),
-        _Changed(info, INSERTED, _files(table, both, with_more_deletes, delete_files)),
+        _ChangedFiles(info, INSERTED, _files(table, after.data.filter(comes), new.filter(comes))),
+        _ChangedFiles(info, DELETED, _files(table, before.data.filter(goes), old.filter(goes))),
+        _ChangedFiles(info, DELETED, _files(table, both, delete_files, with_more_deletes)),
+        _ChangedFiles(info, INSERTED, _files(table, both, with_more_deletes, delete_files)),
     ]
     return [each for each in found if each.files.num_rows]
 
@@ -273,12 +273,12 @@ def _files(table: IcebergSnapshot, entries: pa.Table, left_out: Any, selected: A
         entries, left_out, selected = entries.filter(there), left_out.filter(there), selected.filter(there)
     if pc.any(pc.not_equal(file_kinds(entries, table.label), FileKind.PARQUET.value)).as_py():
         raise IcebergFeatureNotSupported(table.label, "changes of data files that are not in Parquet")
-    return _scanned(table, entries, left_out, selected)
+    return _as_scan_files(table, entries, left_out, selected)
 
 
-def _scanned(table: IcebergSnapshot, entries: pa.Table, left_out: Any | None, selected: Any | None) -> pa.Table:
+def _as_scan_files(table: IcebergSnapshot, entries: pa.Table, left_out: Any | None, selected: Any | None) -> pa.Table:
     """Drops the partition columns, which differ between entries from several snapshots."""
-    files = table.as_scanned(entries, left_out)
+    files = table.as_scan_files(entries, left_out)
     files = files.drop_columns(list(filter(is_partition_column, files.column_names)))
     scanned = pa.nulls(entries.num_rows, DELETION_VECTOR) if selected is None else selected
     return files.append_column("selected_rows", scanned)

@@ -49,11 +49,11 @@ class OwnNames:
         """Returns a column's name in a scan: its own, unless another column's differs only in case."""
         return f"{self._stem}_column_{column.id}" if column.name.casefold() in self._twice else column.name
 
-    def hidden(self, name: str) -> str:
+    def hidden_name(self, name: str) -> str:
         """Returns the name for the constant that a hidden column, which `*` does not include, is computed from."""
         return f"{self._stem}{name}_hidden"
 
-    def filled(self, id: int) -> str:
+    def filled_name(self, id: int) -> str:
         return f"{self._stem}_{id}"
 
     def key(self, id: int) -> str:

@@ -170,7 +170,7 @@ def vectors(data: pa.Table, deletes: pa.Table, reader: DeleteReader, table: str)
     # A deletion vector in v3 supersedes position delete files for its data file, which may
     # remain in the snapshot after an upgrade.
     is_vector = pc.equal(kinds, _PUFFIN)
-    described = _described(data, found.filter(is_vector), reader.places)
+    described = _describe_vectors(data, found.filter(is_vector), reader.places)
     positions = _positions(data, found.filter(pc.invert(is_vector)), reader, described)
     rows: list[VectorRow | None] = [None] * data.num_rows
     for place, deleted in positions.items():
@@ -184,7 +184,7 @@ def _rows_of(data: pa.Table) -> Mapping[str, int]:
     return {path: row for row, path in enumerate(data["file_path"].to_pylist())}
 
 
-def _described(data: pa.Table, entries: pa.Table, places: Places) -> dict[int, VectorRow]:
+def _describe_vectors(data: pa.Table, entries: pa.Table, places: Places) -> dict[int, VectorRow]:
     """Returns deletion vector descriptors, by their data file's row."""
     if not entries.num_rows:
         return {}
@@ -328,7 +328,7 @@ def with_rows(storage: Storage, deleted: pa.Array, more: Mapping[int, Rows]) -> 
     return pa.array(found, DELETION_VECTOR)
 
 
-def own_position_deletes(data: pa.Table, deletes: pa.Table) -> pa.Table:
+def single_file_deletes(data: pa.Table, deletes: pa.Table) -> pa.Table:
     """Returns the entries for deletion vectors and position delete files that apply to one of these data files only."""
     found = deletes.filter(pc.equal(deletes["content"], POSITION_DELETES))
     if not found.num_rows:

@@ -69,17 +69,17 @@ READ_BY_IDS = FileColumns(frozenset(), None)
 def parse_name_mapping(text: str) -> tuple[MappedName, ...]:
     """Parses a name mapping. Raises `MalformedIcebergFile`."""
     try:
-        return _mapped(json.loads(text))
+        return _parse_mapping(json.loads(text))
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise MalformedIcebergFile(f"The table property {NAME_MAPPING}", str(error)[:100]) from error
 
 
-def _mapped(values: Any) -> tuple[MappedName, ...]:
+def _parse_mapping(values: Any) -> tuple[MappedName, ...]:
     return tuple(
         MappedName(
             id=value.get("field-id"),
             names=tuple(str(name) for name in value.get("names") or ()),
-            fields=_mapped(value.get("fields") or ()),
+            fields=_parse_mapping(value.get("fields") or ()),
         )
         for value in values
     )
@@ -135,7 +135,7 @@ def file_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path
     """Returns a Parquet file's columns. Raises like `read_footers`."""
     ids = frozenset(_ids(list(schema)))
     if ids:
-        return FileColumns(ids, None, fields=tuple(_all_fields(_columns_of(schema))))
+        return FileColumns(ids, None, fields=tuple(_walk_fields(_columns_of(schema))))
     if mapping is None:
         raise MalformedIcebergFile(path, f"its columns have no ids, and the table has no property {NAME_MAPPING}")
     names = tuple(_names(list(schema), mapping))
@@ -167,23 +167,23 @@ def named_columns(
     """Returns the columns in a file that is read by names; `key` is the id's key in field metadata. Raises like
     `read_footers`.
     """
-    fields = list(_identified(list(schema), key))
+    fields = list(_fields_with_ids(list(schema), key))
     if not fields:
         return replace(file_columns(schema, mapping, path), kind=kind)
     return FileColumns(frozenset(id for id, _ in fields), tuple((id, field.name) for id, field in fields), kind=kind)
 
 
 def _ids(fields: Sequence[pa.Field]) -> Iterator[int]:
-    return (id for id, _ in _identified(fields, FIELD_ID))
+    return (id for id, _ in _fields_with_ids(fields, FIELD_ID))
 
 
-def _identified(fields: Sequence[pa.Field], key: bytes) -> Iterator[tuple[int, pa.Field]]:
+def _fields_with_ids(fields: Sequence[pa.Field], key: bytes) -> Iterator[tuple[int, pa.Field]]:
     """Yields fields with ids, at any depth; `key` is the id's key in field metadata."""
     for field in fields:
         text = (field.metadata or {}).get(key)
         if text is not None and int(text) >= 0:
             yield int(text), field
-        yield from _identified([inner for _, inner in _inner(field.type)], key)
+        yield from _fields_with_ids([inner for _, inner in _inner(field.type)], key)
 
 
 def _names(fields: Sequence[pa.Field], mapping: Sequence[MappedName]) -> Iterator[tuple[int, str]]:
@@ -209,13 +209,13 @@ def _inner_names(field: pa.Field, found: MappedName) -> Iterator[tuple[int, str]
             yield from _inner_names(inner, mapped)
 
 
-def _all_fields(parts: Iterable[tuple[str, pa.Field]], around: int = 0) -> Iterator[NamedField]:
+def _walk_fields(parts: Iterable[tuple[str, pa.Field]], around: int = 0) -> Iterator[NamedField]:
     """Yields all fields in a file with ids; `parts` are fields by name, including elements, keys and values."""
     for name, field in parts:
         text = (field.metadata or {}).get(FIELD_ID)
         id = int(text) if text is not None and int(text) >= 0 else None
         yield around, name, id
-        yield from _all_fields(_inner(field.type), _UNKNOWN if id is None else id)
+        yield from _walk_fields(_inner(field.type), _UNKNOWN if id is None else id)
 
 
 def _mapped_fields(

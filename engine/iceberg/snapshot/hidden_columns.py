@@ -63,7 +63,7 @@ class HiddenColumns:
         """Returns texts for each file, by scan column."""
         found: dict[str, Any] = {}
         for column in self.names:
-            own = names.hidden(column)
+            own = names.hidden_name(column)
             if column is HiddenColumn.FILE:
                 found[own] = data["file_path"]
             if column is HiddenColumn.SPEC:
@@ -74,14 +74,14 @@ class HiddenColumns:
 
     def path_constants(self, names: OwnNames) -> tuple[str, ...]:
         """Returns the constants that contain file paths."""
-        return (names.hidden(HiddenColumn.FILE),) if HiddenColumn.FILE in self.names else ()
+        return (names.hidden_name(HiddenColumn.FILE),) if HiddenColumn.FILE in self.names else ()
 
-    def listed(self, names: OwnNames) -> list[str]:
+    def select_items(self, names: OwnNames) -> list[str]:
         """Returns SQL for each column, over a scan whose own hidden column is `names.place`."""
         return [f"{self._sql(column, names)} AS {column}" for column in self.names]
 
     def _sql(self, column: HiddenColumn, names: OwnNames) -> str:
-        constant = names.hidden(column)
+        constant = names.hidden_name(column)
         match column:
             case HiddenColumn.FILE:
                 return constant

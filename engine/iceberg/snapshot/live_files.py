@@ -108,7 +108,7 @@ def live_entries(
     `live_files`.
     """
     tables = _decode_all(manifests, read_all, decoded, root)
-    return [_inherited(table, manifest, format_version) for table, manifest in zip(tables, manifests, strict=True)]
+    return [_inherit_values(table, manifest, format_version) for table, manifest in zip(tables, manifests, strict=True)]
 
 
 def removed_entries(
@@ -156,7 +156,7 @@ def _key(root: str, manifest: Manifest) -> tuple[object, ...]:
     return ("manifest", root, manifest.path, manifest.length)
 
 
-def _inherited(entries: pa.Table, manifest: Manifest, format_version: int) -> pa.Table:
+def _inherit_values(entries: pa.Table, manifest: Manifest, format_version: int) -> pa.Table:
     """Returns one manifest's live entries, with all inherited values."""
     status = entries["status"]
     wrong = pc.any(pc.invert(pc.is_in(status, value_set=pa.array([EXISTING, ADDED, DELETED], pa.int8())))).as_py()

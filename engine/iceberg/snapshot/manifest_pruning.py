@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from engine.iceberg.definition.shown_bounds import bounds_of_partitions, bounds_type
 from engine.iceberg.manifests.manifest_list import FieldSummary, Manifest
 from engine.iceberg.snapshot.live_files import LiveFiles
-from engine.iceberg.snapshot.pruning import serialized, tightest, truths_of
+from engine.iceberg.snapshot.pruning import serialize_literal, tightest, truths_of
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.transforms import Value, apply, bounds_of
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType
@@ -131,7 +131,7 @@ class _Summaries:
         type_ = column.type
         if not isinstance(type_, SimpleType):
             return None
-        values = [serialized(literal, type_) for literal in literals]
+        values = [serialize_literal(literal, type_) for literal in literals]
         mask = np.ones(len(self.manifests), bool)
         is_any = False
         for at, manifest in enumerate(self.manifests):

@@ -107,7 +107,7 @@ class TableMetadataSource:
             found.setdefault(manifest.path, manifest)
         return list(found.values())
 
-    def removed(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
+    def removed_entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
         """Yields removed entries with the partition spec, as live entries have it, and sequence number 0 in version
         1.
         """
@@ -323,7 +323,7 @@ def _rows(
     source: TableMetadataSource, *, of_all: bool, metrics: Sequence[str] = METRICS, with_removed: bool = False
 ) -> Iterator[Row]:
     manifests = source.manifests(of_all=of_all)
-    for table in (*source.entries(manifests), *(source.removed(manifests) if with_removed else ())):
+    for table in (*source.entries(manifests), *(source.removed_entries(manifests) if with_removed else ())):
         for name in metrics:
             table = table.set_column(table.schema.get_field_index(name), name, pairs(table, name))
         yield from table.to_pylist()

@@ -168,7 +168,7 @@ class FileKnowledge:
         found = [each for each in self._of_partitions(column.id) if each.field.transform.kind is TransformKind.BUCKET]
         if not found or not isinstance(column.type, SimpleType):
             return None
-        values = [serialized(literal, column.type) for literal in literals]
+        values = [serialize_literal(literal, column.type) for literal in literals]
         if any(value is None for value in values):
             return None
         mask = np.ones(len(self), bool)
@@ -199,7 +199,7 @@ def tightest(choose: Any, arrays: Sequence[pa.Array]) -> pa.Array:
     return choose(*arrays, skip_nulls=True)
 
 
-def serialized(literal: Literal, type_: SimpleType) -> int | bytes | None:
+def serialize_literal(literal: Literal, type_: SimpleType) -> int | bytes | None:
     """Returns a literal with the column's own type in the transforms' form; None for others."""
     value = literal.value
     match type_.kind:

@@ -21,7 +21,7 @@ from catalog.conditions import IcebergFeatureNotSupported, IcebergOperationNotSu
 from engine.iceberg.definition.column_types import has_sql_default, scanned_field
 from engine.iceberg.definition.value_sql import shown_columns
 from engine.iceberg.manifests.manifest import SPEC_ID
-from engine.iceberg.snapshot.deletes import own_position_deletes, rows_of
+from engine.iceberg.snapshot.deletes import rows_of, single_file_deletes
 from engine.iceberg.snapshot.live_files import FilesOfTable
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning
 from engine.iceberg.snapshot.scans import ScanSource, with_partition_values
@@ -122,7 +122,7 @@ class IcebergRowFiles:
     def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergPositionDeletes:
         snapshot, live = self.snapshot, self.snapshot.live_files
         data = self._entries(files)
-        replaced = own_position_deletes(data, live.deletes)
+        replaced = single_file_deletes(data, live.deletes)
         together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
         writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)
         added, written = writer.write(data, together)

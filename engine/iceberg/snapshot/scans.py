@@ -27,7 +27,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from catalog.conditions import IcebergFeatureNotSupported, IcebergRowsNotChangeable, MalformedIcebergFile
-from engine.iceberg.definition.column_types import file_field, has_sql_default, quoted, scanned_field
+from engine.iceberg.definition.column_types import backquote, file_field, has_sql_default, scanned_field
 from engine.iceberg.definition.value_sql import shown_columns, shown_sql
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
@@ -128,13 +128,13 @@ def build_scan(source: ScanSource, relation: str, label: str) -> Scan | Composed
     return _Builder(source, relation, label).build()
 
 
-def build_deleted(source: ScanSource, relation: str, label: str) -> ComposedScan | None:
+def build_deleted_rows_query(source: ScanSource, relation: str, label: str) -> ComposedScan | None:
     """Builds a query for the positions that equality deletes match; None if none can match.
 
     Raises like `build_scan`, and `IcebergRowsNotChangeable` if they match rows in ORC or Avro files, which have no
     positions.
     """
-    return _Builder(source, relation, label).build_deleted()
+    return _Builder(source, relation, label).build_deleted_rows_query()
 
 
 def with_partition_values(source: ScanSource) -> pa.Table:
@@ -169,7 +169,7 @@ class _Builder:
             hidden_columns=source.hidden.names,
         )
 
-    def build_deleted(self) -> ComposedScan | None:
+    def build_deleted_rows_query(self) -> ComposedScan | None:
         source = self.source
         deletes = applied_deletes(self.source, self.label)
         texts = []
@@ -181,7 +181,7 @@ class _Builder:
                         # Spark's ORC and Avro readers give no row index, so that a match
                         # cannot become a position delete.
                         raise IcebergRowsNotChangeable(self.label)
-                    texts.append(self._matched(replace(group, rows=group.rows[mask]), each))
+                    texts.append(self._matched_positions(replace(group, rows=group.rows[mask]), each))
         if not texts:
             return None
         text = "\nUNION ALL\n".join(texts)
@@ -230,19 +230,19 @@ class _Builder:
         """Returns SQL for a group's rows except those that `deletes` match."""
         names = OwnNames(self.source.schema)
         columns = self.source.schema.fields
-        scan, listed = self._read(group, deletes)
+        scan, listed = self._scan_of_group(group, deletes)
         self.parts.append(ScanPart(scan=scan, rows=pa.array(group.rows)))
         if not deletes:
             return f"SELECT {', '.join(listed)} FROM {scan.relation}"
         joins = [self._join("LEFT ANTI JOIN", each, names, number) for number, each in enumerate(deletes)]
         shown = (*(column.name for column in columns), *self.source.hidden.names)
-        selected = ", ".join(f"d.{quoted(name)}" for name in shown)
+        selected = ", ".join(f"d.{backquote(name)}" for name in shown)
         return "\n".join([f"SELECT {selected} FROM (SELECT {', '.join(listed)} FROM {scan.relation}) AS d", *joins])
 
-    def _matched(self, group: _Group, deletes: _Deletes) -> str:
+    def _matched_positions(self, group: _Group, deletes: _Deletes) -> str:
         """Returns SQL for the row positions in a group's files that `deletes` match."""
         names = OwnNames(self.source.schema)
-        scan, listed = self._read(group, (deletes,))
+        scan, listed = self._scan_of_group(group, (deletes,))
         files, positions = scan.files, pa.array(group.rows)
         # The file's number travels to the executors in the constants that row tracking has
         # for each file; it identifies the file without shipping paths.
@@ -256,7 +256,7 @@ class _Builder:
         rows = f"(SELECT {', '.join(listed)} FROM {scan.relation}) AS d"
         return f"SELECT d.{names.file} AS {PLACE_FILE}, d.{names.row} AS {PLACE_ROW} FROM {rows}\n{join}"
 
-    def _read(self, group: _Group, deletes: Sequence[_Deletes]) -> tuple[Scan, list[str]]:
+    def _scan_of_group(self, group: _Group, deletes: Sequence[_Deletes]) -> tuple[Scan, list[str]]:
         """Returns a scan for a group's files, and its select list: the columns, and the join keys for `deletes`."""
         names = OwnNames(self.source.schema)
         columns = self.source.schema.fields
@@ -264,8 +264,8 @@ class _Builder:
         added: dict[str, Any] = {}
         listed = []
         for column in columns:
-            shown = self._shown(column, group, names, added) or quoted(names.column(column))
-            listed.append(f"{shown} AS {quoted(column.name)}")
+            shown = self._column_sql(column, group, names, added) or backquote(names.column(column))
+            listed.append(f"{shown} AS {backquote(column.name)}")
         dropped = {key.id: key for each in deletes for key in each.keys if key.is_dropped}
         extra = [replace(key.column, name=names.key(key.id)) for key in dropped.values()]
         if deletes:
@@ -273,7 +273,7 @@ class _Builder:
             added[names.sequence], added[names.partition] = data["sequence_number"], data[PARTITION]
         hidden = self.source.hidden
         added |= hidden.constants(self.source.data.take(pa.array(group.rows)), names)
-        listed += hidden.listed(names)
+        listed += hidden.select_items(names)
         files = with_constants(files, added)
         scan = self._scan(
             f"{self.relation}_{len(self.parts)}", (*columns, *extra), files, group, tuple(added), keys=keys
@@ -283,25 +283,26 @@ class _Builder:
             scan = replace(scan, metadata=names.place, row_tracking=hidden.row_tracking)
         if deletes:
             listed += [
-                f"{shown_sql(quoted(each.name), each) or quoted(each.name)} AS {quoted(each.name)}" for each in extra
+                f"{shown_sql(backquote(each.name), each) or backquote(each.name)} AS {backquote(each.name)}"
+                for each in extra
             ]
             listed += [
-                f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}" for name in (names.sequence, names.partition)
+                f"CAST({backquote(name)} AS BIGINT) AS {backquote(name)}" for name in (names.sequence, names.partition)
             ]
         return scan, listed
 
-    def _shown(self, column: IcebergField, group: _Group, names: OwnNames, added: dict[str, Any]) -> str | None:
+    def _column_sql(self, column: IcebergField, group: _Group, names: OwnNames, added: dict[str, Any]) -> str | None:
         """Returns SQL for a column's exposed value. Partition values without Spark constants arrive as text."""
-        name = quoted(names.column(column))
+        name = backquote(names.column(column))
         field = next((each for each in group.constants if each.source_id == column.id), None)
         shown = shown_sql(name, column, group.missing)
         if field is None or not isinstance(column.type, SimpleType):
             return shown
         if is_constant(column.type):
             return None
-        own = names.filled(column.id)
+        own = names.filled_name(column.id)
         added[own] = partition_texts(self.source.data.take(pa.array(group.rows)), field, column.type)
-        return f"coalesce({partition_sql(quoted(own), column.type)}, {shown or name})"
+        return f"coalesce({partition_sql(backquote(own), column.type)}, {shown or name})"
 
     def _join(self, kind: str, deletes: _Deletes, names: OwnNames, number: int) -> str:
         """Returns the join that excludes, or finds, the rows that these deletes match."""
@@ -315,14 +316,14 @@ class _Builder:
             relation, tuple(columns.values()), files, _Group(rows=np.empty(0, np.int64)), tuple(constants)
         )
         self.parts.append(ScanPart(scan=scan, rows=None))
-        scanned = [(column, quoted(names.column(column))) for column in columns.values()]
-        listed = [f"{shown_sql(name, column) or name} AS {quoted(column.name)}" for column, name in scanned]
-        listed += [f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}" for name in constants]
+        scanned = [(column, backquote(names.column(column))) for column in columns.values()]
+        listed = [f"{shown_sql(name, column) or name} AS {backquote(column.name)}" for column, name in scanned]
+        listed += [f"CAST({backquote(name)} AS BIGINT) AS {backquote(name)}" for name in constants]
         keys = [(f"k{position}", _path_sql(key.path)) for position, key in enumerate(deletes.keys)]
-        keys += [] if deletes.is_global else [("p", quoted(names.partition))]
+        keys += [] if deletes.is_global else [("p", backquote(names.partition))]
         grouped = ", ".join(f"{expression} AS {name}" for name, expression in keys)
         by = ", ".join(expression for _, expression in keys)
-        newest = f"SELECT {grouped}, max({quoted(names.sequence)}) AS s"
+        newest = f"SELECT {grouped}, max({backquote(names.sequence)}) AS s"
         # "Equality Delete Files": a delete applies to data files with a lower sequence
         # number, so that among equal keys only the newest decides. One row per key also
         # bounds the join's build side.
@@ -331,15 +332,15 @@ class _Builder:
         own = [
             # "Equality Delete Files": a null in the delete matches a null in the row,
             # unlike SQL's equality.
-            f"d.{quoted(names.key(key.id)) if key.is_dropped else _path_sql(key.path)} <=> {alias}.k{position}"
+            f"d.{backquote(names.key(key.id)) if key.is_dropped else _path_sql(key.path)} <=> {alias}.k{position}"
             for position, key in enumerate(deletes.keys)
         ]
         # "Scan Planning": equality deletes with an unpartitioned spec are global; others
         # apply within their partition only.
-        own += [] if deletes.is_global else [f"d.{quoted(names.partition)} <=> {alias}.p"]
+        own += [] if deletes.is_global else [f"d.{backquote(names.partition)} <=> {alias}.p"]
         # Strictly less: a writer that deletes and inserts a key in one snapshot (Flink's
         # upsert) keeps the row that it inserts.
-        own.append(f"d.{quoted(names.sequence)} < {alias}.s")
+        own.append(f"d.{backquote(names.sequence)} < {alias}.s")
         return f"{kind} ({found}) AS {alias} ON {' AND '.join(own)}"
 
     def _scan(
@@ -355,7 +356,7 @@ class _Builder:
         names = OwnNames(self.source.schema)
         own = tuple(StructField(name, PrimitiveType.STRING) for name in added)
         scanned = tuple(scanned_field(column, names.column(column)) for column in columns)
-        stored = tuple(self._stored(column, group) for column in columns)
+        stored = tuple(self._stored_field(column, group) for column in columns)
         return Scan(
             relation=relation,
             label=self.label,
@@ -372,7 +373,7 @@ class _Builder:
             credentials_id=self.source.credentials_id,
         )
 
-    def _stored(self, column: IcebergField, group: _Group) -> StructField:
+    def _stored_field(self, column: IcebergField, group: _Group) -> StructField:
         found = file_field(column, group.names, is_column=True)
         said = {PUSHED_NAME: self.source.pushed.get(column.id) if group.names is None else None}
         if group.kind is not FileKind.PARQUET and self.source.footers is not None:
@@ -389,7 +390,7 @@ def _type_of(schema: IcebergSchema, field: PartitionField) -> SimpleType:
 
 
 def _path_sql(path: Sequence[str]) -> str:
-    return ".".join(map(quoted, path))
+    return ".".join(map(backquote, path))
 
 
 def _groups(source: ScanSource) -> Iterator[_Group]:

@@ -66,7 +66,7 @@ class _Table:
     schema: IcebergSchema
     data: pa.Table
 
-    def refused(self, reason: str, advice: str = COPY_ROWS) -> FilesNotShareable:
+    def not_shareable_error(self, reason: str, advice: str = COPY_ROWS) -> FilesNotShareable:
         return FilesNotShareable(self.label, self.wanted, reason, advice)
 
 
@@ -81,9 +81,9 @@ def shared_files(source: FilesOfTable, label: str, wanted: str) -> SharedFiles:
     data = source.live_files.data
     table = _Table(label=label, wanted=wanted, metadata=source.metadata, schema=source.iceberg_schema, data=data)
     if source.has_equality_deletes:
-        raise table.refused("it has rows that are deleted by their values", _REWRITE)
+        raise table.not_shareable_error("it has rows that are deleted by their values", _REWRITE)
     if others := sorted(set(file_kinds(data, label).to_pylist()) - {FileKind.PARQUET.value}):
-        raise table.refused(f"it has data files in {others[0].upper()}", _REWRITE)
+        raise table.not_shareable_error(f"it has data files in {others[0].upper()}", _REWRITE)
     _ensure_types(table)
     found = _partitioning(table)
     schema = _schema(table)
@@ -108,13 +108,13 @@ def _schema(table: _Table) -> StructType:
     text = table.metadata.properties.get(NAME_MAPPING)
     names = None if text is None else dict(_mapped_names(parse_name_mapping(text)))
 
-    def stored(field: StructField) -> StructField:
+    def stored_field(field: StructField) -> StructField:
         metadata = {FIELD_ID if key == ID else key: each for key, each in field.metadata.items()}
         if names is not None:
             metadata[STORED_NAMES] = names.get(metadata[FIELD_ID], ())
         return replace(field, metadata=metadata)
 
-    return map_fields(spark_columns(table.schema.struct), stored)
+    return map_fields(spark_columns(table.schema.struct), stored_field)
 
 
 def _mapped_names(mapping: Iterable[MappedName]) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -127,7 +127,7 @@ def _mapped_names(mapping: Iterable[MappedName]) -> Iterator[tuple[int, tuple[st
 def _ensure_types(table: _Table) -> None:
     for path, field in walk(table.schema.struct):
         if isinstance(field.type, SimpleType) and field.type.kind in _OWN:
-            raise table.refused(f"its column {'.'.join(path)} has the type {type_name(field.type)}")
+            raise table.not_shareable_error(f"its column {'.'.join(path)} has the type {type_name(field.type)}")
 
 
 # Columns, with the identity field by spec.
@@ -151,7 +151,7 @@ def _partitioning(table: _Table) -> _Partitioning:
         for spec in of:
             if metric(table.data.filter(pa.array(specs == spec)), "value_counts", column.id).null_count:
                 reason = f"nothing tells that all files have the column {column.name}, by which some are partitioned"
-                raise table.refused(reason, _REWRITE)
+                raise table.not_shareable_error(reason, _REWRITE)
     return shared
 
 
@@ -180,5 +180,5 @@ def _text(table: _Table, column: IcebergField, text: str, data_type: DataType) -
     except PartitionValueNotCastable:
         found = None
     if found is None:  # also the empty text, which equals null there
-        raise table.refused(f"no partition of it can have the value {text!r} of the column {column.name}")
+        raise table.not_shareable_error(f"no partition of it can have the value {text!r} of the column {column.name}")
     return found

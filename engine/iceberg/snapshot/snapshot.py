@@ -50,7 +50,13 @@ from engine.iceberg.snapshot.metadata_tables import NAMES, TableMetadataSource, 
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, distinct_counts, measured_columns
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
-from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_deleted, build_scan, requires_footers
+from engine.iceberg.snapshot.scans import (
+    ScanSource,
+    applied_deletes,
+    build_deleted_rows_query,
+    build_scan,
+    requires_footers,
+)
 from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata
 from engine.iceberg.spec.types import IcebergSchema
@@ -161,11 +167,11 @@ class IcebergSnapshot:
     def definition(self) -> IcebergDefinition:
         return definition_of(self.metadata, self.iceberg_schema, self.label)
 
-    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> IcebergDefinition:
+    def change_definition(self, label: str, changes: Iterable[DefinitionChange]) -> IcebergDefinition:
         """Returns the changed definition. Raises like `change_definition`."""
         return change_definition(replace(self.definition, name=label), changes)
 
-    def replaced(
+    def replace_definition(
         self,
         label: str,
         schema: StructType,
@@ -270,9 +276,9 @@ class IcebergSnapshot:
         deleted = vectors(found.data, found.deletes, reader, self.label)
         if self.resolved_deletes:
             deleted = with_rows(self.storage, deleted, self.resolved_deletes)
-        return self.as_scanned(found.data, deleted)
+        return self.as_scan_files(found.data, deleted)
 
-    def as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
+    def as_scan_files(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """Adds the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
         files = scanned_files(self.places.paths(entries["file_path"]), entries, deleted)
         # Paths in manifests are absolute and come from any writer: each must lie in a place
@@ -306,7 +312,7 @@ class IcebergSnapshot:
         return sum(map(value_bytes, own))
 
     @cached_property
-    def _pushed(self) -> Mapping[int, str]:
+    def _pushable_names(self) -> Mapping[int, str]:
         return pushable_names(self.metadata.schemas)
 
     @cached_property
@@ -337,7 +343,7 @@ class IcebergSnapshot:
         found = build_scan(replace(self._whole_source(label), hidden=hidden), relation, label)
         return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
 
-    def narrowed(self, condition: Predicate) -> IcebergSnapshot:
+    def narrow(self, condition: Predicate) -> IcebergSnapshot:
         """Prunes manifests that the query does not need, unless all files are loaded. Raises like `manifests`."""
         # With all manifests decoded there is nothing to save, and other statements share
         # that result.
@@ -356,7 +362,7 @@ class IcebergSnapshot:
         """Returns the rows that equality deletes match. Raises like `scan`."""
         if not self._equality.num_rows:
             return None
-        places = build_deleted(self._whole_source(label), relation, label)
+        places = build_deleted_rows_query(self._whole_source(label), relation, label)
         return None if places is None else EqualityDeleted(self, places)
 
     def _whole_source(self, label: str) -> ScanSource:
@@ -365,7 +371,7 @@ class IcebergSnapshot:
         return replace(
             self.scan_source(self.files, data),
             equality=equality,
-            equality_files=self.as_scanned(equality),
+            equality_files=self.as_scan_files(equality),
             footers=self._footers(label),
         )
 
@@ -409,9 +415,9 @@ class IcebergSnapshot:
             files=files,
             data=data,
             equality=none,
-            equality_files=self.as_scanned(none),
+            equality_files=self.as_scan_files(none),
             footers=None,
-            pushed=self._pushed,
+            pushed=self._pushable_names,
             file_places=self.storage.confinement.places,
             credentials_id=credentials_id_of(self.storage),
         )

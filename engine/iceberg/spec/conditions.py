@@ -91,7 +91,7 @@ SAME_ENDING = frozenset(
 )
 
 
-def own_condition(condition: str, sqlstate: str) -> tuple[str, str]:
+def iceberg_condition(condition: str, sqlstate: str) -> tuple[str, str]:
     """Returns the name and SQLSTATE for an Iceberg table; unchanged for Delta-only or format-neutral conditions."""
     if condition in OF_SPARK:
         return OF_SPARK[condition]

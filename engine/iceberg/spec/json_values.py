@@ -35,7 +35,7 @@ class JsonObject:
 
     def integer(self, key: str, default: int | None = None) -> int:
         """Returns a 64-bit integer, signed or unsigned (some writers have unsigned snapshot ids)."""
-        found = self._taken(key, int, default)
+        found = self._take(key, int, default)
         if isinstance(found, bool) or not -(1 << 63) <= found < 1 << 64:
             raise self.error(f"has {found!r} for {key}")
         return found
@@ -53,15 +53,15 @@ class JsonObject:
         return self.integer(key) if key in self else None
 
     def text(self, key: str, default: str | None = None) -> str:
-        return self._taken(key, str, default)
+        return self._take(key, str, default)
 
     def flag(self, key: str) -> bool:
         """Returns a boolean, False if missing."""
-        return self._taken(key, bool, False)
+        return self._take(key, bool, False)
 
     def objects(self, key: str) -> list[JsonObject]:
         """Returns a list's objects; empty if missing."""
-        found: list[Any] = self._taken(key, list, [])
+        found: list[Any] = self._take(key, list, [])
         return [JsonObject(value, f"{self._what}.{key}", self._source) for value in found]
 
     def child(self, key: str) -> JsonObject:
@@ -69,21 +69,21 @@ class JsonObject:
 
     def named_objects(self, key: str) -> dict[str, JsonObject]:
         """Returns an object's objects, by key; empty if missing."""
-        found: dict[str, Any] = self._taken(key, dict, {})
+        found: dict[str, Any] = self._take(key, dict, {})
         return {name: JsonObject(value, f"{self._what}.{key}", self._source) for name, value in found.items()}
 
     def texts(self, key: str) -> dict[str, str]:
         """Returns an object with text values; empty if missing. Other values become their JSON."""
-        found: dict[str, Any] = self._taken(key, dict, {})
+        found: dict[str, Any] = self._take(key, dict, {})
         return {name: value if isinstance(value, str) else str(value) for name, value in found.items()}
 
     def integers(self, key: str) -> tuple[int, ...]:
-        found: list[Any] = self._taken(key, list, [])
+        found: list[Any] = self._take(key, list, [])
         if not all(isinstance(value, int) and not isinstance(value, bool) for value in found):
             raise self.error(f"has {found!r} for {key}")
         return tuple(found)
 
-    def _taken(self, key: str, kind: type[T], default: T | None) -> T:
+    def _take(self, key: str, kind: type[T], default: T | None) -> T:
         value = self._values.get(key)
         if value is None and default is not None:
             return default

@@ -53,7 +53,7 @@ def apply(transform: Transform, type_: SimpleType, value: Value) -> Value | None
             hashed = hash_of(type_, value)
             return None if hashed is None else (hashed & 0x7FFFFFFF) % transform.width
         case TransformKind.TRUNCATE:
-            return _truncated(transform.width, type_, value)
+            return _truncate(transform.width, type_, value)
         case TransformKind.YEAR | TransformKind.MONTH | TransformKind.DAY | TransformKind.HOUR:
             return _unit(transform.kind, type_, value)
         case TransformKind.VOID | TransformKind.UNKNOWN:
@@ -81,10 +81,10 @@ def murmur3(data: bytes) -> int:
     """Returns MurmurHash3 (x86, 32 bits, seed 0), signed."""
     state, whole = 0, len(data) // 4 * 4
     for start in range(0, whole, 4):
-        state ^= _mixed(int.from_bytes(data[start : start + 4], "little"))
-        state = (_rotated(state, 13) * 5 + 0xE6546B64) & _MASK
+        state ^= _mix(int.from_bytes(data[start : start + 4], "little"))
+        state = (_rotate(state, 13) * 5 + 0xE6546B64) & _MASK
     if whole < len(data):
-        state ^= _mixed(int.from_bytes(data[whole:], "little"))
+        state ^= _mix(int.from_bytes(data[whole:], "little"))
     state ^= len(data)
     state = ((state ^ state >> 16) * 0x85EBCA6B) & _MASK
     state = ((state ^ state >> 13) * 0xC2B2AE35) & _MASK
@@ -92,11 +92,11 @@ def murmur3(data: bytes) -> int:
     return state - (1 << 32) if state >> 31 else state
 
 
-def _mixed(word: int) -> int:
-    return (_rotated((word * 0xCC9E2D51) & _MASK, 15) * 0x1B873593) & _MASK
+def _mix(word: int) -> int:
+    return (_rotate((word * 0xCC9E2D51) & _MASK, 15) * 0x1B873593) & _MASK
 
 
-def _rotated(word: int, bits: int) -> int:
+def _rotate(word: int, bits: int) -> int:
     return (word << bits | word >> (32 - bits)) & _MASK
 
 
@@ -104,7 +104,7 @@ def _rotated(word: int, bits: int) -> int:
 _LAST = {Kind.INT: (1 << 31) - 1, Kind.LONG: (1 << 63) - 1}
 
 
-def _truncated(width: int, type_: SimpleType, value: Value) -> Value | None:
+def _truncate(width: int, type_: SimpleType, value: Value) -> Value | None:
     if type_.kind is Kind.STRING and isinstance(value, bytes):
         return value.decode("utf-8", "surrogatepass")[:width].encode("utf-8", "surrogatepass")
     if type_.kind is Kind.BINARY and isinstance(value, bytes):

@@ -137,11 +137,11 @@ class IcebergTransaction:
     def read_whole_table(self) -> pa.Table:
         """Implements `TableTransaction.read_whole_table`."""
         self.dependence = replace(self.dependence, whole_table=True)
-        return self._read().files
+        return self._read_snapshot().files
 
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
         """Implements `TableTransaction.depend_on`."""
-        named = self._named(paths)["file_path"].to_pylist()
+        named = self._entries_at(paths)["file_path"].to_pylist()
         self.dependence = replace(self.dependence.on_files(named), predicates=(*self.dependence.predicates, predicate))
 
     def depend_on_rows_alone(self, rows_by_path: Mapping[str, Rows]) -> None:
@@ -160,7 +160,7 @@ class IcebergTransaction:
 
     def stage_removes(self, files: pa.Table) -> None:
         """Implements `TableTransaction.stage_removes`."""
-        entries = self._named(files["path"])
+        entries = self._entries_at(files["path"])
         self._removed.append(entries)
         self.dependence = self.dependence.on_files(entries["file_path"].to_pylist())
 
@@ -171,12 +171,12 @@ class IcebergTransaction:
         whose partition specs use dropped columns.
         """
         self.read_whole_table()
-        self._begins_anew = self._read().info is not None
+        self._begins_anew = self._read_snapshot().info is not None
 
     def add_deleted_rows(self, updated: FilesWithDeletedRows) -> None:
         """Implements `TableTransaction.add_deleted_rows`: the files remain, and their deletes are replaced."""
         assert isinstance(updated, IcebergPositionDeletes)
-        updated_paths = self._named(updated.files["path"])["file_path"].combine_chunks()
+        updated_paths = self._entries_at(updated.files["path"])["file_path"].combine_chunks()
         # A file that only gets deletes stays live; it must not be removed as well.
         self._removed = [
             each.filter(pc.invert(pc.is_in(each["file_path"], value_set=updated_paths))) for each in self._removed
@@ -187,7 +187,7 @@ class IcebergTransaction:
     def replace_deletes(self, deletes: pa.Table, files: pa.Table) -> None:
         """Removes live delete files, for which added ones contain the same deletes on these live data files."""
         self._replaced.append(deletes)
-        self.dependence = self.dependence.on_files(self._named(files["path"])["file_path"].to_pylist())
+        self.dependence = self.dependence.on_files(self._entries_at(files["path"])["file_path"].to_pylist())
 
     def allow_equality_deletes(self) -> None:
         """Tolerates concurrent equality deletes on removed files: the new files keep these files' sequence number."""
@@ -242,13 +242,13 @@ class IcebergTransaction:
         is_new = self._made is not None or self.rewritten_spec_id is not None or self._begins_anew
         return is_new or any(table.num_rows for table in tables)
 
-    def _read(self) -> IcebergSnapshot:
+    def _read_snapshot(self) -> IcebergSnapshot:
         assert self.snapshot is not None, "a table that is made has no files"
         return self.snapshot
 
-    def _named(self, paths: Any) -> pa.Table:
+    def _entries_at(self, paths: Any) -> pa.Table:
         """Returns the live entries at these paths."""
-        read = self._read()
+        read = self._read_snapshot()
         wanted = pa.array(paths.to_pylist() if hasattr(paths, "to_pylist") else list(paths), pa.string())
         return read.live_files.data.filter(pc.is_in(read.files["path"], value_set=wanted))
 
@@ -374,7 +374,7 @@ class _Attempts:
         Raises `ConcurrentDrop` for another table, `IcebergConflict` if the definition changed concurrently.
         """
         of, metadata = self._of, base.metadata
-        read = of._read().metadata
+        read = of._read_snapshot().metadata
         if metadata.table_uuid != read.table_uuid:
             raise ConcurrentDrop(of.table)
         same: tuple[Requirement, ...] = () if metadata.table_uuid is None else (AssertTableUuid(metadata.table_uuid),)
@@ -395,7 +395,7 @@ class _Attempts:
     def _snapshot_updates(
         self, base: LoadedMetadata, after: Json
     ) -> tuple[tuple[Requirement, ...], tuple[Update, ...]]:
-        of, read = self._of, self._of._read()
+        of, read = self._of, self._of._read_snapshot()
         reference = base.metadata.refs.get(of.branch)
         if reference is None and read.info is not None:
             raise IcebergConflict(of.table, f"dropped the branch {of.branch}")

@@ -64,27 +64,27 @@ def ensure_files_fit(table: str, added: Iterable[pa.Table], read: TableMetadata,
     filled = [entries for entries in added if entries.num_rows]
     if not filled:
         return
-    if _are_replaced(read.schema, now.schema) or _are_narrowed(read.schema.fields, now.schema.fields):
+    if _has_replaced_columns(read.schema, now.schema) or _has_new_not_null(read.schema.fields, now.schema.fields):
         raise IcebergConflict(table, "changed its columns")
     for spec_id in {id for entries in filled for id in pc.unique(entries[SPEC_ID]).to_pylist()}:
         if now.specs.get(spec_id) != read.specs.get(spec_id):
             raise IcebergConflict(table, "removed the partition spec that this statement writes by")
 
 
-def _are_replaced(read: IcebergSchema, now: IcebergSchema) -> bool:
+def _has_replaced_columns(read: IcebergSchema, now: IcebergSchema) -> bool:
     """Returns True if columns were dropped and others added, possibly with the same names."""
     before, after = ({field.id for _, field in walk(schema.struct)} for schema in (read, now))
     return bool(before - after and after - before)
 
 
-def _are_narrowed(read: Iterable[IcebergField], now: Iterable[IcebergField]) -> bool:
+def _has_new_not_null(read: Iterable[IcebergField], now: Iterable[IcebergField]) -> bool:
     """Returns True if a column is NOT NULL now, and files written before may lack it or contain NULLs."""
     known = {field.id: field for field in read}
     for field in now:
         old = known.get(field.id)
         if field.required and (field.initial_default is None if old is None else not old.required):
             return True
-        if old is not None and _are_narrowed(children(old.type), children(field.type)):
+        if old is not None and _has_new_not_null(children(old.type), children(field.type)):
             return True
     return False
 

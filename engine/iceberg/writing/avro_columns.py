@@ -46,10 +46,10 @@ def encode(schema: Any, column: pa.Array) -> Pieces:
     if kind in _TEXTS:
         return _texts(column)
     if kind in _FLOATS:
-        return _fixed(column.to_numpy(zero_copy_only=False).astype(_FLOATS[kind]))
+        return _fixed_width(column.to_numpy(zero_copy_only=False).astype(_FLOATS[kind]))
     match kind:
         case "boolean":
-            return _fixed(column.to_numpy(zero_copy_only=False).astype(np.uint8))
+            return _fixed_width(column.to_numpy(zero_copy_only=False).astype(np.uint8))
         case "fixed":
             return _fixed_bytes(column, schema["size"])
         case "array" if pa.types.is_binary(column.type):
@@ -58,7 +58,7 @@ def encode(schema: Any, column: pa.Array) -> Pieces:
             return _array(schema["items"], column)
         case "record":
             fields = [encode(each["type"], pc.struct_field(column, each["name"])) for each in schema["fields"]]
-            return _interleaved(fields, len(column))
+            return _interleave(fields, len(column))
         case _:  # any other Avro type
             raise ValueError(f"{str(schema)[:60]} is no type of manifests")
 
@@ -88,10 +88,10 @@ def _union(schema: list[Any], column: pa.Array) -> Pieces:
     branch = varints(np.where(valid, 1 - null, null).astype(np.int64))
     if not valid.any():
         return branch
-    return _interleaved([branch, _spread(encode(schema[1 - null], column.drop_null()), valid)], len(column))
+    return _interleave([branch, _expand(encode(schema[1 - null], column.drop_null()), valid)], len(column))
 
 
-def _spread(some: Pieces, rows: npt.NDArray[np.bool_]) -> Pieces:
+def _expand(some: Pieces, rows: npt.NDArray[np.bool_]) -> Pieces:
     """Expands pieces for some rows; the other rows are empty."""
     sizes = np.zeros(len(rows), np.int64)
     sizes[rows] = some.sizes
@@ -100,7 +100,7 @@ def _spread(some: Pieces, rows: npt.NDArray[np.bool_]) -> Pieces:
 
 def _texts(column: pa.Array) -> Pieces:
     found = _bytes(column)
-    return _interleaved([varints(found.sizes), found], len(column))
+    return _interleave([varints(found.sizes), found], len(column))
 
 
 def _bytes(column: pa.Array) -> Pieces:
@@ -112,7 +112,7 @@ def _bytes(column: pa.Array) -> Pieces:
     return Pieces(found, lengths)
 
 
-def _fixed(values: Any) -> Pieces:
+def _fixed_width(values: Any) -> Pieces:
     data = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
     return Pieces(data, np.full(len(values), values.dtype.itemsize, np.int64))
 
@@ -133,10 +133,10 @@ def _array(items: Any, column: pa.Array) -> Pieces:
     last = np.cumsum(counts)
     block = Pieces(inner.data, ends[last] - ends[last - counts])
     zeros = Pieces(np.zeros(len(counts), np.uint8), np.ones(len(counts), np.int64))
-    return _interleaved([_spread(varints(counts[filled]), filled), block, zeros], len(counts))
+    return _interleave([_expand(varints(counts[filled]), filled), block, zeros], len(counts))
 
 
-def _interleaved(parts: Sequence[Pieces], count: int) -> Pieces:
+def _interleave(parts: Sequence[Pieces], count: int) -> Pieces:
     """Interleaves all parts' pieces, row by row."""
     if len(parts) == 1:
         return parts[0]

@@ -38,7 +38,7 @@ class Codec:
     compress: Callable[[bytes], bytes]
 
 
-def _deflated(data: bytes) -> bytes:
+def _deflate(data: bytes) -> bytes:
     deflater = zlib.compressobj(_DEFLATE_LEVEL, zlib.DEFLATED, -15)
     return deflater.compress(data) + deflater.flush()
 
@@ -53,7 +53,7 @@ def _zstd(data: bytes) -> bytes:
 
 # By their names in the table property `write.manifest.compression-codec`.
 CODECS: Mapping[str, Codec] = {
-    "gzip": Codec("deflate", _deflated),
+    "gzip": Codec("deflate", _deflate),
     "uncompressed": Codec("null", bytes),
     "snappy": Codec("snappy", _snappy),
     "zstd": Codec("zstandard", _zstd),

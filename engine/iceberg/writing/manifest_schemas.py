@@ -81,13 +81,13 @@ def avro_name(name: str) -> str:
 def entry_schema(version: int, partition: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Returns the manifest entries' schema; `partition` has the spec's fields from `partition_field`."""
     file = [
-        *([] if version == 1 else [_required(134, "content", "int")]),
-        _required(100, "file_path", "string"),
-        _required(101, "file_format", "string"),
-        _required(102, "partition", {"type": "record", "name": "r102", "fields": list(partition)}),
-        _required(103, "record_count", "long"),
-        _required(104, "file_size_in_bytes", "long"),
-        *([_required(105, "block_size_in_bytes", "long")] if version == 1 else []),
+        *([] if version == 1 else [_required_field(134, "content", "int")]),
+        _required_field(100, "file_path", "string"),
+        _required_field(101, "file_format", "string"),
+        _required_field(102, "partition", {"type": "record", "name": "r102", "fields": list(partition)}),
+        _required_field(103, "record_count", "long"),
+        _required_field(104, "file_size_in_bytes", "long"),
+        *([_required_field(105, "block_size_in_bytes", "long")] if version == 1 else []),
         *(_map(*each) for each in _MAPS),
         _optional(131, "key_metadata", "bytes"),
         _optional(132, "split_offsets", {"type": "array", "items": "long", "element-id": 133}),
@@ -103,10 +103,10 @@ def entry_schema(version: int, partition: Sequence[dict[str, Any]]) -> dict[str,
         "type": "record",
         "name": "manifest_entry",
         "fields": [
-            _required(0, "status", "int"),
-            _required(1, "snapshot_id", "long") if version == 1 else _optional(1, "snapshot_id", "long"),
+            _required_field(0, "status", "int"),
+            _required_field(1, "snapshot_id", "long") if version == 1 else _optional(1, "snapshot_id", "long"),
             *([] if version == 1 else numbers),
-            _required(2, "data_file", {"type": "record", "name": "r2", "fields": file}),
+            _required_field(2, "data_file", {"type": "record", "name": "r2", "fields": file}),
         ],
     }
 
@@ -117,16 +117,16 @@ def list_schema(version: int) -> dict[str, Any]:
         "type": "record",
         "name": "r508",
         "fields": [
-            _required(509, "contains_null", "boolean"),
+            _required_field(509, "contains_null", "boolean"),
             _optional(518, "contains_nan", "boolean"),
             _optional(510, "lower_bound", "bytes"),
             _optional(511, "upper_bound", "bytes"),
         ],
     }
     numbers = [
-        _required(517, "content", "int"),
-        _required(515, "sequence_number", "long"),
-        _required(516, "min_sequence_number", "long"),
+        _required_field(517, "content", "int"),
+        _required_field(515, "sequence_number", "long"),
+        _required_field(516, "min_sequence_number", "long"),
     ]
     counts = [
         (504, "added_files_count", "int"),
@@ -140,12 +140,12 @@ def list_schema(version: int) -> dict[str, Any]:
         "type": "record",
         "name": "manifest_file",
         "fields": [
-            _required(500, "manifest_path", "string"),
-            _required(501, "manifest_length", "long"),
-            _required(502, "partition_spec_id", "int"),
+            _required_field(500, "manifest_path", "string"),
+            _required_field(501, "manifest_length", "long"),
+            _required_field(502, "partition_spec_id", "int"),
             *([] if version == 1 else numbers),
-            _required(503, "added_snapshot_id", "long"),
-            *(_optional(*each) if version == 1 else _required(*each) for each in counts),
+            _required_field(503, "added_snapshot_id", "long"),
+            *(_optional(*each) if version == 1 else _required_field(*each) for each in counts),
             _optional(507, "partitions", {"type": "array", "items": summary, "element-id": 508}),
             _optional(519, "key_metadata", "bytes"),
             *([_optional(520, "first_row_id", "long")] if version > 2 else []),
@@ -156,7 +156,7 @@ def list_schema(version: int) -> dict[str, Any]:
 _IDS = {"type": "array", "items": "int", "element-id": 136}
 
 
-def _required(number: int, name: str, type_: Any) -> dict[str, Any]:
+def _required_field(number: int, name: str, type_: Any) -> dict[str, Any]:
     return {"name": name, "type": type_, "field-id": number}
 
 
@@ -168,6 +168,6 @@ def _map(number: int, name: str, key: int, value: int, type_: str) -> dict[str, 
     pair = {
         "type": "record",
         "name": f"k{key}_v{value}",
-        "fields": [_required(key, "key", "int"), _required(value, "value", type_)],
+        "fields": [_required_field(key, "key", "int"), _required_field(value, "value", type_)],
     }
     return _optional(number, name, {"type": "array", "items": pair, "logicalType": "map"})

@@ -46,7 +46,7 @@ def write_manifests(
     """
     if not entries.num_rows:
         return []
-    entries = _ordered(_resized(entries, table, spec_id), table, spec_id)
+    entries = _sort_entries(_resize_decimals(entries, table, spec_id), table, spec_id)
     fields, partitions = _partitions(entries, table, spec_id)
     schema = entry_schema(table.format_version, fields)
     blocks = encode_blocks(schema, _records(schema, entries, partitions), table.codec)
@@ -58,7 +58,7 @@ def write_manifests(
         storage.write(file, data)
         count = sum(block.num_rows for block in group)
         place = f"{table.location}/{file}", len(data)
-        written.append(_listed(place, entries.slice(first, count), table, spec_id, snapshot_id))
+        written.append(_manifest_list_entry(place, entries.slice(first, count), table, spec_id, snapshot_id))
         first += count
     return written
 
@@ -79,7 +79,7 @@ def _groups(blocks: Sequence[Block], target_bytes: int) -> list[list[Block]]:
     return groups
 
 
-def _ordered(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
+def _sort_entries(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
     """Sorts removed files last, and others by partition, so that manifest summaries allow pruning."""
     gone = pc.equal(entries["status"], DELETED)
     names = [_column(field) for field in table.specs[spec_id].fields]
@@ -159,7 +159,7 @@ def _avro_of(type_: pa.DataType) -> str:
     return "double" if pa.types.is_floating(type_) else "bytes"
 
 
-def _resized(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
+def _resize_decimals(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
     """Widens unscaled decimals to their type's byte count."""
     for field in table.specs[spec_id].fields:
         name = _column(field)
@@ -179,7 +179,9 @@ def _resized(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
 # --- List entries -----------------------------------------------------------------------------------------------------
 
 
-def _listed(place: tuple[str, int], entries: pa.Table, table: WrittenTable, spec_id: int, snapshot_id: int) -> Manifest:
+def _manifest_list_entry(
+    place: tuple[str, int], entries: pa.Table, table: WrittenTable, spec_id: int, snapshot_id: int
+) -> Manifest:
     """Returns the manifest list's entry; `place` is the manifest's path, and its length in bytes."""
     status, rows = entries["status"].to_numpy(), entries["record_count"].to_numpy()
     counts = {each: (int((status == each).sum()), int(rows[status == each].sum())) for each in _STATES}

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.iceberg.manifests.manifest import DATA, ENTRIES, PARTITION_PREFIX, SPEC_ID
-from engine.iceberg.manifests.metrics import encoded
+from engine.iceberg.manifests.metrics import encode_map
 from engine.iceberg.spec.partitions import PartitionSpec
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.footer_metrics import Leaf, ParquetMetrics, leaves_of, metrics_of
@@ -191,7 +191,7 @@ def _entries(files: Sequence[DataFile], metrics: Sequence[ParquetMetrics], table
 
 def encoded_map(metric: Mapping[int, int | bytes]) -> bytes | None:
     """Returns a metrics map in the entries' encoding."""
-    return encoded([{"key": key, "value": value} for key, value in metric.items()])
+    return encode_map([{"key": key, "value": value} for key, value in metric.items()])
 
 
 def entries_of(columns: Mapping[str, Any], count: int) -> pa.Table:

@@ -99,7 +99,7 @@ class StagedManifests:
         ones.
         """
         if entries.num_rows:
-            self._added.append(self._as_added(entries))
+            self._added.append(self._with_added_status(entries))
             self._new = None
 
     def remove(self, entries: pa.Table) -> None:
@@ -112,7 +112,7 @@ class StagedManifests:
     def is_empty(self) -> bool:
         return not self._added and not self._removed
 
-    def _as_added(self, entries: pa.Table) -> pa.Table:
+    def _with_added_status(self, entries: pa.Table) -> pa.Table:
         ids = pa.repeat(self.snapshot_id, entries.num_rows).cast(pa.int64())
         return _with(_with_status(entries, ADDED), "snapshot_id", ids)
 
@@ -121,7 +121,7 @@ class StagedManifests:
         new = self._new_manifests()
         remaining, replaced, found, gone = self._reused_manifests(current)
         # This commit's own manifests are not merged: a later commit merges them once there are many.
-        merged = [*new, *replaced, *self._merged(remaining)]
+        merged = [*new, *replaced, *self._merge(remaining)]
         paths = {each.path for each in merged}
         known = {each.path for each in current}
         return ManifestsOnSnapshot(
@@ -171,7 +171,7 @@ class StagedManifests:
         self, current: Sequence[Manifest]
     ) -> tuple[list[Manifest], list[Manifest], set[str], list[pa.Table]]:
         """Returns unchanged manifests, replacement manifests, the removed files' keys, and their entries."""
-        live = [self._counted(each) for each in current if not _has_no_files(each)]
+        live = [self._with_counts(each) for each in current if not _has_no_files(each)]
         if not self._removed:
             return live, [], set(), []
         data = [each for each in live if not each.has_deletes]
@@ -231,7 +231,7 @@ class StagedManifests:
         self._rewritten[(manifest.path,)] = again
         return again
 
-    def _counted(self, manifest: Manifest) -> Manifest:
+    def _with_counts(self, manifest: Manifest) -> Manifest:
         """Adds counts that v1 lists may omit and later versions require."""
         if manifest.length is not None and None not in (*manifest.added, *manifest.existing, *manifest.deleted):
             return manifest
@@ -252,7 +252,7 @@ class StagedManifests:
 
     # --- Merging ---
 
-    def _merged(self, manifests: Sequence[Manifest]) -> list[Manifest]:
+    def _merge(self, manifests: Sequence[Manifest]) -> list[Manifest]:
         """Merges manifests; each group takes its first one's place."""
         found: list[Manifest] = []
         for group in merge_groups(manifests, self.table, self.rewritten_spec_id):
@@ -325,12 +325,12 @@ def merge_groups(
         if whole_spec_id is not None or spec_id not in table.specs:
             found += [[each] for each in listed]
             continue
-        for group in _packed(listed, table.manifest_target_bytes):
+        for group in _pack(listed, table.manifest_target_bytes):
             found += [group] if len(group) >= max(minimum, 2) else [[each] for each in group]
     return found
 
 
-def _packed(manifests: Sequence[Manifest], target_bytes: int) -> Iterable[list[Manifest]]:
+def _pack(manifests: Sequence[Manifest], target_bytes: int) -> Iterable[list[Manifest]]:
     group: list[Manifest] = []
     size = 0
     for each in manifests:

@@ -51,12 +51,12 @@ def typed_condition(predicate: Predicate, columns: TableColumns) -> Predicate | 
             found = typed_condition(inner, columns)
             return found if isinstance(found, NoAnswer) else Not(found)
         case Compare(operand=operand, literal=literal):
-            literals = _typed((literal,), operand, columns)
+            literals = _typed_literals((literal,), operand, columns)
             if isinstance(literals, NoAnswer):
                 return literals
             return Compare(predicate.operator, operand, literals[0])
         case In(operand=operand, literals=given):
-            literals = _typed(given, operand, columns)
+            literals = _typed_literals(given, operand, columns)
             return literals if isinstance(literals, NoAnswer) else In(operand, literals)
         case IsNull(column=column) | IsNotNull(column=column):
             return predicate if columns.resolve(column.path) is not None else _unknown(column)
@@ -66,7 +66,9 @@ def typed_condition(predicate: Predicate, columns: TableColumns) -> Predicate | 
             assert_never(predicate)
 
 
-def _typed(literals: tuple[Literal, ...], operand: Operand, columns: TableColumns) -> tuple[Literal, ...] | NoAnswer:
+def _typed_literals(
+    literals: tuple[Literal, ...], operand: Operand, columns: TableColumns
+) -> tuple[Literal, ...] | NoAnswer:
     if not isinstance(operand, Column):
         return NoAnswer("the condition is not a plain one")
     column = columns.resolve(operand.path)

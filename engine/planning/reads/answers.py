@@ -72,11 +72,11 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
     if metadata_query.condition is not None and table.has_dates_as_texts:
         return _OTHER_COMPARISONS
     pruning = table.snapshot.pruning()
-    selected = _selected(metadata_query, pruning)
+    selected = _selected_files(metadata_query, pruning)
     if isinstance(selected, NoAnswer):
         return selected
     requested = {item.column for item in metadata_query.items if item.column is not None}
-    answering = _Answering(pruning, table.snapshot.counted_files(requested), selected)
+    answering = _AnswerBuilder(pruning, table.snapshot.counted_files(requested), selected)
     found = answering.groups(metadata_query) if metadata_query.group is not None else answering.row(metadata_query)
     if isinstance(found, NoAnswer):
         return found
@@ -90,7 +90,7 @@ def _is_plain(item: Aggregate, snapshot: TableSnapshot, called: str) -> bool:
     return item.column is None or (item.column in snapshot.schema.names and item.qualifier in (None, called))
 
 
-def _selected(metadata_query: MetadataQuery, pruning: FilePruning) -> Mask | NoAnswer:
+def _selected_files(metadata_query: MetadataQuery, pruning: FilePruning) -> Mask | NoAnswer:
     """Returns the files whose rows all satisfy the condition, if no other file has matching rows."""
     if metadata_query.condition is None:
         return np.ones(len(pruning), dtype=bool)
@@ -105,7 +105,7 @@ Rows = tuple[tuple[object, ...], ...]
 Answered = tuple[tuple[ResultColumn, ...], Rows]
 
 
-class _Answering:
+class _AnswerBuilder:
     """The selected files for one query."""
 
     def __init__(self, pruning: FilePruning, counted: CountedFiles, selected: Mask) -> None:
@@ -134,7 +134,7 @@ class _Answering:
         counted = self._by_partition(metadata_query.group or "")
         if isinstance(counted, NoAnswer):
             return counted
-        kinds = {AggregateKind.VALUE: (_shown(column), "value"), AggregateKind.COUNT_ROWS: (BIGINT, "rows")}
+        kinds = {AggregateKind.VALUE: (_result_column(column), "value"), AggregateKind.COUNT_ROWS: (BIGINT, "rows")}
         if not all(item.kind in kinds for item in metadata_query.items):
             return NoAnswer("the log knows only the number of rows of a group")
         column_kinds = [kinds[item.kind] for item in metadata_query.items]
@@ -158,8 +158,8 @@ class _Answering:
             return found
         value = found.value.value
         if column.data_type is PrimitiveType.DATE and isinstance(value, int):
-            return _shown(column), _EPOCH + datetime.timedelta(days=value)
-        return _shown(column), value
+            return _result_column(column), _EPOCH + datetime.timedelta(days=value)
+        return _result_column(column), value
 
     def _of_partition(self, item: Aggregate, name: str, column: TableColumn) -> tuple[ResultColumn, object] | NoAnswer:
         """Aggregates a partition column's values, from files with rows."""
@@ -172,7 +172,7 @@ class _Answering:
         if item.kind is AggregateKind.COUNT_VALUES:
             return BIGINT, pc.sum(counted["rows"].filter(values.is_valid())).as_py() or 0
         found = pc.max(values) if item.kind is AggregateKind.MAX else pc.min(values)
-        return _shown(column), found.as_py()
+        return _result_column(column), found.as_py()
 
     def _by_partition(self, name: str) -> pa.Table | NoAnswer:
         known = self._pruning.partition_column((name,))
@@ -182,7 +182,7 @@ class _Answering:
         return found.value if isinstance(found, Answer) else found
 
 
-def _shown(column: TableColumn) -> ResultColumn:
+def _result_column(column: TableColumn) -> ResultColumn:
     return ResultColumn(arrow_type(column.data_type), format_sql_type(column.data_type))
 
 

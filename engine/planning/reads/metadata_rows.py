@@ -26,66 +26,68 @@ def metadata_rows(table: MetadataTable) -> GivenRows:
 
 def metadata_query(table: MetadataTable, rows: str) -> str:
     """Returns a query for the rows with their column names, over the relation `rows` with their texts."""
-    fields = ", ".join(f"{_quoted(field)}: {ddl_type(_in_json(field.data_type))}" for field in table.schema.fields)
+    fields = ", ".join(f"{_quote_field(field)}: {ddl_type(_in_json(field.data_type))}" for field in table.schema.fields)
     typed = ", ".join(
-        f"CAST({_quoted(field)} AS {ddl_type(_paired(field.data_type))}) AS {_quoted(field)}"
+        f"CAST({_quote_field(field)} AS {ddl_type(_with_pairs(field.data_type))}) AS {_quote_field(field)}"
         for field in table.schema.fields
     )
-    shown = ", ".join(f"{_shown(field)} AS {_quoted(field)}" for field in table.schema.fields)
-    read = f"SELECT inline(array(from_json({_TEXT}, 'STRUCT<{_escaped(fields)}>'))) FROM {rows}"
+    shown = ", ".join(f"{_column_sql(field)} AS {_quote_field(field)}" for field in table.schema.fields)
+    read = f"SELECT inline(array(from_json({_TEXT}, 'STRUCT<{_escape(fields)}>'))) FROM {rows}"
     return f"SELECT {shown} FROM (SELECT {typed} FROM ({read}))"
 
 
-def _quoted(field: StructField) -> str:
+def _quote_field(field: StructField) -> str:
     return "`" + field.name.replace("`", "``") + "`"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def _in_json(kind: DataType) -> DataType:
     """Returns the type's JSON form."""
-    return _replaced(_paired(kind), lambda each: PrimitiveType.STRING if each in _TIMES else each)
+    return _replace_leaves(_with_pairs(kind), lambda each: PrimitiveType.STRING if each in _TIMES else each)
 
 
-def _paired(kind: DataType) -> DataType:
+def _with_pairs(kind: DataType) -> DataType:
     """Returns the type with lists of pairs for maps."""
     match kind:
         case MapType(key, value):
-            pair = StructType((StructField("key", _paired(key)), StructField("value", _paired(value))))
+            pair = StructType((StructField("key", _with_pairs(key)), StructField("value", _with_pairs(value))))
             return ArrayType(pair)
         case StructType(fields):
-            return StructType(tuple(StructField(field.name, _paired(field.data_type)) for field in fields))
+            return StructType(tuple(StructField(field.name, _with_pairs(field.data_type)) for field in fields))
         case ArrayType(element):
-            return ArrayType(_paired(element))
+            return ArrayType(_with_pairs(element))
         case PrimitiveType() | DecimalType():
             return kind
         case _:
             assert_never(kind)
 
 
-def _replaced(kind: DataType, replace: Callable[[DataType], DataType]) -> DataType:
+def _replace_leaves(kind: DataType, replace: Callable[[DataType], DataType]) -> DataType:
     """Returns a type without maps, with its leaf types replaced."""
     match kind:
         case StructType(fields):
-            return StructType(tuple(StructField(each.name, _replaced(each.data_type, replace)) for each in fields))
+            return StructType(
+                tuple(StructField(each.name, _replace_leaves(each.data_type, replace)) for each in fields)
+            )
         case ArrayType(element):
-            return ArrayType(_replaced(element, replace))
+            return ArrayType(_replace_leaves(element, replace))
         case PrimitiveType() | DecimalType() | MapType():
             return replace(kind)
         case _:
             assert_never(kind)
 
 
-def _shown(field: StructField, around: str = "") -> str:
+def _column_sql(field: StructField, around: str = "") -> str:
     """Returns a column's SQL over its JSON form. Maps are columns, or fields in a struct column."""
-    path = f"{around}{_quoted(field)}"
+    path = f"{around}{_quote_field(field)}"
     match field.data_type:
         case MapType():
             return f"map_from_entries({path})"
         case StructType(fields) if any(isinstance(each.data_type, MapType) for each in fields):
-            inner = ", ".join(f"{_shown(each, f'{path}.')} AS {_quoted(each)}" for each in fields)
+            inner = ", ".join(f"{_column_sql(each, f'{path}.')} AS {_quote_field(each)}" for each in fields)
             return f"CASE WHEN {path} IS NOT NULL THEN struct({inner}) END"
         case StructType() | ArrayType() | PrimitiveType() | DecimalType():
             return path

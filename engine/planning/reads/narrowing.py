@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from engine.binding.bound import BoundRelation, BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.reads.answer_conditions import typed_condition
 from engine.pruning.metadata_answers import NoAnswer
 from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction, conjuncts
@@ -27,7 +27,7 @@ _BELOW = {Operator.LESS, Operator.LESS_OR_EQUAL, Operator.EQUAL}
 _ABOVE = {Operator.GREATER, Operator.GREATER_OR_EQUAL, Operator.EQUAL}
 
 
-def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[BoundRelation, ...]:
+def narrow_relations(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[BoundRelation, ...]:
     """Returns the relations, each table narrowed to the query's needs. A table with a policy is not narrowed."""
     if query.needed is None or len(relations) != 1:
         return relations
@@ -36,19 +36,19 @@ def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[Bou
         return relations
     if table.has_dates_as_texts:
         return relations
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
         condition = needed_condition(query.needed, table.snapshot.columns())
-        return (replace(table, snapshot=table.snapshot.narrowed(condition)),)
+        return (replace(table, snapshot=table.snapshot.narrow(condition)),)
 
 
 def needed_condition(needed: NeededRows, columns: TableColumns) -> Predicate:
     """Returns a predicate that is true for all needed rows."""
     parts = (each for condition in needed.conditions for each in conjuncts(condition))
-    return conjunction(tuple(part for each in parts for part in weakened(each, columns)))
+    return conjunction(tuple(part for each in parts for part in weaken(each, columns)))
 
 
-def weakened(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
+def weaken(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
     """Yields predicates that are true whenever the simple condition is; nothing if its values would be cast."""
     if isinstance(condition, Compare) and isinstance(condition.operand, Column):
         path = condition.operand.path

@@ -28,7 +28,7 @@ from engine.binding.bound import (
 )
 from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
 from engine.planning.reads.metadata_rows import metadata_query, metadata_rows
-from engine.planning.reads.narrowing import with_needed
+from engine.planning.reads.narrowing import narrow_relations
 from engine.planning.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_requested_row_ids
 from engine.runtime.session_state import is_temporary
 from engine.sql.query.bodies import expression_in, readable
@@ -49,7 +49,7 @@ def read_plan(
     A view definition's query may read a table without columns, which may have some when the view is read.
     """
     reading = Reading(Names(texts_of(query, relations)), is_definition=is_definition)
-    text = reading.spliced(query, with_needed(query, relations), others)
+    text = reading.splice_text(query, narrow_relations(query, relations), others)
     return with_requested_row_ids(reading.plan(text))
 
 
@@ -112,7 +112,7 @@ class Reading:
             hidden_relations=tuple(sorted(self._hidden)),
         )
 
-    def spliced(
+    def splice_text(
         self,
         query: Query,
         relations: tuple[BoundRelation, ...],
@@ -136,12 +136,12 @@ class Reading:
                     changes_key, lambda: self._protected_relation(table, feed.schema, self._changes(relation))
                 )
             case BoundMetadata(label=label, content=content):
-                return self._add_view(label, metadata_query(content, self._given(label, metadata_rows(content))))
+                return self._add_view(label, metadata_query(content, self._add_rows(label, metadata_rows(content))))
             case BoundFiles():
                 self.scans.append(files_scan(self._new_names.new("scan"), relation))
                 return self.scans[-1].relation
             case BoundView(entry=entry, rows=GivenRows() as rows):
-                return self._once(entry.name, lambda: self._given(relation.label, rows))
+                return self._once(entry.name, lambda: self._add_rows(relation.label, rows))
             case BoundView(entry=entry):
                 # A view that a policy reads has no policies below it, while the same view elsewhere may have.
                 policies = tuple(table.policy for table in tables_of((relation,)))
@@ -162,7 +162,7 @@ class Reading:
     def scan(self, table: BoundTable) -> str:
         if not table.snapshot.schema.fields and not self._is_definition:
             raise TableWithoutColumns(table.label)
-        return self._add(read_scan(self._new_names.new("scan"), table, self._new_names.are_said))
+        return self._add(read_scan(self._new_names.new("scan"), table, self._new_names.contains_word))
 
     def _add(self, scan: Scan | ComposedScan, *, is_hidden: bool = False) -> str:
         """Returns the relation name for a table's rows, from one scan or a query over several."""
@@ -218,7 +218,7 @@ class Reading:
         return texts
 
     def _expression(self, expression: BoundExpression) -> str:
-        return expression_in(self.spliced(expression.query, expression.relations))
+        return expression_in(self.splice_text(expression.query, expression.relations))
 
     def _changes(self, changes: BoundChanges) -> str:
         """Adds one scan, or a view over two."""
@@ -233,7 +233,7 @@ class Reading:
     def _view(self, view: BoundView) -> str:
         is_inner = self._is_in_view
         self._is_in_view = is_inner or not is_temporary(view.name)
-        text = self.spliced(view.query, view.relations)
+        text = self.splice_text(view.query, view.relations)
         self._is_in_view = is_inner
         columns = tuple((column.source, column.name) for column in view.entry.columns)
         return self._append(
@@ -249,7 +249,7 @@ class Reading:
             )
         )
 
-    def _given(self, label: str, rows: GivenRows) -> str:
+    def _add_rows(self, label: str, rows: GivenRows) -> str:
         self.given.append(RowScan(relation=self._new_names.new("rows"), label=label, rows=rows))
         return self.given[-1].relation
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from catalog.conditions import MalformedLogEntry
 from engine.binding.bound import BoundChanges, BoundFiles, BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.listed_pruning import ChangeFilePruning, ListedFilePruning
 from engine.planning.reads.table_pruning import TableFilePruning
@@ -30,7 +30,7 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
     """
     scan = read_scan(relation, table)
     if isinstance(scan, ComposedScan):
-        with naming(table.label):
+        with name_table_in_errors(table.label):
             table.snapshot.ensure_supported(TableOperation.DML)
     assert isinstance(scan, Scan), "a format whose tables are changed reads them by one scan"
     return scan
@@ -47,21 +47,21 @@ def read_scan(relation: str, table: BoundTable, asks: Callable[[str], bool] | No
 
 def unfiltered_scan(relation: str, table: BoundTable, asks: Callable[[str], bool] | None = None) -> Scan | ComposedScan:
     """Returns the scan as :func:`read_scan`, for a caller that applies the table's policy above it."""
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
         own = table.snapshot
         scan = own.scan(relation, table.label) if asks is None else own.scan_for_query(relation, table.label, asks)
     if isinstance(scan, ComposedScan):
         return replace(scan, parts=tuple(_pruned_scan(part, table) for part in scan.parts))
     pruning = TableFilePruning(table.label, table.snapshot)
-    return replace(scan, pruning=pruning, name=table.own_label, pin=table.snapshot.stamp)
+    return replace(scan, pruning=pruning, name=table.visible_label, pin=table.snapshot.stamp)
 
 
 def _pruned_scan(part: ScanPart, table: BoundTable) -> ScanPart:
     scan = replace(part.scan, pin=table.snapshot.stamp)
     if part.rows is not None:
         pruning = TableFilePruning(table.label, table.snapshot, part.rows)
-        scan = replace(scan, pruning=pruning, name=table.own_label)
+        scan = replace(scan, pruning=pruning, name=table.visible_label)
     return replace(part, scan=scan)
 
 
@@ -99,7 +99,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
     return Scan(
         relation=relation,
         label=changes.table.label,
-        name=changes.table.own_label,
+        name=changes.table.visible_label,
         table_root=changes.table.snapshot.table_root,
         schema=feed.schema,
         layout=kind.layout,

@@ -52,16 +52,16 @@ class TableFilePruning:
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> PrunedFiles:
         """Implements :meth:`Pruning.choose`."""
         if predicate == ALWAYS:
-            return PrunedFiles(None, self._read(None, len(self._own(self.snapshot.files["size"]))))
+            return PrunedFiles(None, self._table_read(None, len(self._own(self.snapshot.files["size"]))))
         pruning = self._pruning(zone)
         # "Generated Columns": writers guarantee `value <=> expression`, so a condition on
         # the source implies one on the partition.
-        derived = derive(predicate, self.snapshot.columns(zone), self._generated)
+        derived = derive(predicate, self.snapshot.columns(zone), self._generation_expressions)
         whole = conjunction(tuple(part for part in (predicate, derived) if part != ALWAYS))
-        by_partition = int(np.count_nonzero(self._own_mask(pruning.partition_mask(whole).mask)))
-        selected = self._own_mask(pruning.prune(whole))
+        by_partition = int(np.count_nonzero(self._mask_of_rows(pruning.partition_mask(whole).mask)))
+        selected = self._mask_of_rows(pruning.prune(whole))
         return PrunedFiles(
-            None if selected.all() else pa.array(np.flatnonzero(selected)), self._read(selected, by_partition)
+            None if selected.all() else pa.array(np.flatnonzero(selected)), self._table_read(selected, by_partition)
         )
 
     def choose_rows(self, predicate: Predicate, zone: tzinfo | None, rows: int) -> PrunedFiles:
@@ -74,13 +74,13 @@ class TableFilePruning:
             # Only files whose rows all match can satisfy a LIMIT: in others an unknown
             # number of rows remains.
             live = np.where(self._pruning(zone).matches_all(predicate), live, -1)
-        live, sizes = self._own_mask(live), self._own(self.snapshot.files["size"]).to_numpy()
+        live, sizes = self._mask_of_rows(live), self._own(self.snapshot.files["size"]).to_numpy()
         some = enough_files(live, sizes, rows)
         if some is None:
             return pruned
         selected = np.zeros(len(sizes), bool)
         selected[some] = True
-        return PrunedFiles(pa.array(some), self._read(selected, pruned.read.files_partition), is_part=True)
+        return PrunedFiles(pa.array(some), self._table_read(selected, pruned.read.files_partition), is_part=True)
 
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
         """Implements :meth:`Pruning.estimate`."""
@@ -115,7 +115,7 @@ class TableFilePruning:
                 self._prunings[zone] = self.snapshot.pruning(zone)
             return self._prunings[zone]
 
-    def _read(self, selected: Mask | None, by_partition: int) -> TableRead:
+    def _table_read(self, selected: Mask | None, by_partition: int) -> TableRead:
         sizes = self._own(self.snapshot.files["size"])
         total = self.snapshot.size_bytes if self.rows is None else pc.sum(sizes).as_py() or 0
         more_files, more_bytes = self.snapshot.left_out if self.rows is None else (0, 0)
@@ -132,11 +132,11 @@ class TableFilePruning:
     def _own(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column if self.rows is None else column.take(self.rows)
 
-    def _own_mask(self, mask: npt.NDArray[_S]) -> npt.NDArray[_S]:
+    def _mask_of_rows(self, mask: npt.NDArray[_S]) -> npt.NDArray[_S]:
         return mask if self.rows is None else mask[self.rows.to_numpy(zero_copy_only=False)]
 
     @cached_property
-    def _generated(self) -> dict[str, GenerationExpression]:
+    def _generation_expressions(self) -> dict[str, GenerationExpression]:
         """Returns the expressions of generated partition columns."""
         found = {name: parse_generation(text) for name, text in self.snapshot.partition_generations.items()}
         return {name: expression for name, expression in found.items() if expression is not None}

@@ -23,12 +23,12 @@ import pyarrow as pa
 
 from catalog.names import fold, quote
 from engine.binding.bound import BoundPolicy, BoundRelation, BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.plans.reads import ReadPlan, TargetRead, ViewScan
 from engine.planning.reads.read_plan import PolicyTexts, Reading, policy_text, texts_of
 from engine.planning.reads.scans import scan_of, with_requested_row_ids
 from engine.sql.query.composed import Names
-from engine.sql.query.source_text import joined
+from engine.sql.query.source_text import join_texts
 from engine.sql.query.splice import Edit
 from engine.sql.query.values import Query, TargetQuery
 from engine.tables.scan import RowTracking, Scan
@@ -65,12 +65,12 @@ class TargetReading:
         self.source: Scan | None = None
         self._apart = apart
 
-    def stored(self, column: str) -> str:
+    def stored_value(self, column: str) -> str:
         """Returns SQL for a column's stored value, in this reading's queries."""
         masked = {} if self._protected_target is None else self._protected_target.stored
         return masked.get(fold(column)) or quote(column)
 
-    def spliced(
+    def splice_text(
         self,
         query: TargetQuery,
         relations: tuple[BoundRelation, ...],
@@ -93,7 +93,7 @@ class TargetReading:
                 own[query.source_relation] = self.source.relation
         names = [own.get(at) or self._reading.name(relation) for at, relation in enumerate(relations)]
         apart = [at for at in own if at is not None] if self._apart else ()
-        return self._reading.spliced(query.query, relations, edits, names, apart, instead)
+        return self._reading.splice_text(query.query, relations, edits, names, apart, instead)
 
     def _target_name(self, *, are_found: bool) -> str:
         if self._protected_target is None:
@@ -104,7 +104,7 @@ class TargetReading:
 
     def read_source(self, query: Query, relations: tuple[BoundRelation, ...]) -> ReadPlan:
         """Reads a source query on its own."""
-        return self.beside_target(self._reading.spliced(query, relations))
+        return self.beside_target(self._reading.splice_text(query, relations))
 
     def beside_target(self, text: str) -> ReadPlan:
         """Reads a text that does not name the target as the changing table."""
@@ -143,7 +143,7 @@ def places_of(
 ) -> TargetRead:
     """Reads the positions of the rows that `query` selects, as bitmaps."""
     return reading.read_places(
-        bitmaps(reading.spliced(query, relations, place_columns(reading.target))), is_once=is_once
+        bitmaps(reading.splice_text(query, relations, place_columns(reading.target))), is_once=is_once
     )
 
 
@@ -157,13 +157,13 @@ def bitmaps(places: str) -> str:
     # One row per 32768 positions instead of one per matched row: the driver's memory is
     # bounded by the number of rows in the table, at one bit each.
     bucket, bits = "bitmap_bucket_number(i)", "bitmap_construct_agg(bitmap_bit_position(i))"
-    return joined((f"SELECT f, k, {bucket}, {bits}, count(*) FROM (", places, f"\n) GROUP BY f, k, {bucket}"))
+    return join_texts((f"SELECT f, k, {bucket}, {bits}, count(*) FROM (", places, f"\n) GROUP BY f, k, {bucket}"))
 
 
-def arranged(text: str, names: Sequence[str], items: Sequence[str], condition: str | None = None) -> str:
+def project(text: str, names: Sequence[str], items: Sequence[str], condition: str | None = None) -> str:
     """Returns a query for `items`, SQL over the columns of a query, which get these names."""
     where = "" if condition is None else f" WHERE {condition}"
-    return joined((f"SELECT {', '.join(items)} FROM (", text, f"\n) AS given({', '.join(names)}){where}"))
+    return join_texts((f"SELECT {', '.join(items)} FROM (", text, f"\n) AS given({', '.join(names)}){where}"))
 
 
 def places_where(table: BoundTable, rest: str, scans: Sequence[Scan] = ()) -> TargetRead:
@@ -201,7 +201,7 @@ def with_row_numbers(scan: Scan) -> Scan:
 @dataclass(frozen=True, slots=True)
 class ProtectedTarget:
     """Views over a protected target: `visible` contains the rows that may be matched, `matched_view` the matched rows.
-    `stored` are SQL names, by the folded names of masked columns.
+    `stored_value` are SQL names, by the folded names of masked columns.
     """
 
     visible: ViewScan
@@ -235,5 +235,5 @@ class ProtectedTarget:
 def rows_deleted_by_value(table: BoundTable) -> UnresolvedDeletes | None:
     """Returns a table's deleted rows that no deletion vector contains; None if all are contained."""
     relation = Names(table.snapshot.schema.names).new("deleted")
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         return table.snapshot.unresolved_deletes(relation, table.label)

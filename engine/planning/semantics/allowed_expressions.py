@@ -125,7 +125,7 @@ def constraint_check(name: str, text: str, schema: StructType) -> ExpressionChec
     if any(fold(path[0]) == FILE_METADATA for path in expression.columns) and schema.field(FILE_METADATA) is None:
         raise InvalidCheckReference(name, text, "Rows that are written are in no file yet, so they have no _metadata.")
 
-    def translated(failure: SparkFailure) -> SqlError:
+    def translate(failure: SparkFailure) -> SqlError:
         is_reference = failure.condition.startswith("UNRESOLVED_COLUMN")
         return InvalidCheckReference(name, text, failure.message) if is_reference else failure
 
@@ -139,7 +139,7 @@ def constraint_check(name: str, text: str, schema: StructType) -> ExpressionChec
             Dependency.GENERATOR: unsupported,
             Dependency.SESSION: unsupported,
         },
-        translated=translated,
+        translated=translate,
     )
 
 

@@ -48,7 +48,7 @@ class NewValues:
     given: Mapping[str, DataType] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
-    def unassigned(self) -> tuple[StructField, ...]:
+    def old_columns(self) -> tuple[StructField, ...]:
         """Returns the columns whose old values are needed."""
         return tuple(
             column
@@ -63,8 +63,8 @@ class NewValues:
         return replace(self, given=MappingProxyType(given))
 
     def items(self, given: Sequence[str], old: Sequence[str]) -> list[str]:
-        """Returns SQL for the `columns`: `given` are names for the assigned values, `old` names for `unassigned`."""
-        known = dict(zip((column.name for column in self.unassigned), old, strict=True))
+        """Returns SQL for the `columns`: `given` are names for the assigned values, `old` names for `old_columns`."""
+        known = dict(zip((column.name for column in self.old_columns), old, strict=True))
         return [self._item(column, known.get(column.name, ""), given) for column in self.columns]
 
     def _item(self, column: StructField, old: str, given: Sequence[str]) -> str:
@@ -72,7 +72,7 @@ class NewValues:
         own_type = None if own is None else own.data_type
         value = _value(column.data_type, own_type, old, self.trees.get(column.name), given)
         known = self.given.get(column.name)
-        return value if known is None or own_type is None else _completed(value, known, old, own_type)
+        return value if known is None or own_type is None else _complete_struct(value, known, old, own_type)
 
 
 def assigned_values(
@@ -85,8 +85,8 @@ def assigned_values(
     trees: dict[str, Tree] = {}
     defaults: set[str] = set()
     for number, assignment in enumerate(assignments):
-        path = own_path(table, config.schema, assignment.path, alias)
-        column, *fields = _resolved(config.schema, path)
+        path = path_in_table(table, config.schema, assignment.path, alias)
+        column, *fields = _resolve_fields(config.schema, path)
         if column.name in {identity.name for identity in config.identities}:
             raise IdentityUpdated(column.name)
         names = [each.name for each in (column, *fields)]
@@ -95,7 +95,9 @@ def assigned_values(
             raise StatementNotSupported(f"DEFAULT for the field {'.'.join(names)}")
         if assignment.is_default:
             defaults.add(column.name)
-    return NewValues(columns=tuple(_said(config, trees, defaults)), trees=trees, before=table.snapshot.schema)
+    return NewValues(
+        columns=tuple(_assigned_columns(config, trees, defaults)), trees=trees, before=table.snapshot.schema
+    )
 
 
 def assignment_refusals(clause: str) -> Refusals:
@@ -110,14 +112,14 @@ def assignment_refusals(clause: str) -> Refusals:
     }
 
 
-def _said(config: TableConfig, trees: Mapping[str, Tree], defaults: set[str]) -> Iterator[StructField]:
+def _assigned_columns(config: TableConfig, trees: Mapping[str, Tree], defaults: set[str]) -> Iterator[StructField]:
     for column in config.schema.fields:
         is_left = column.name in defaults or (column.name not in trees and column.name in config.generations)
         if not is_left:
             yield column
 
 
-def own_path(table: BoundTable, schema: StructType, parts: tuple[str, ...], alias: str | None) -> tuple[str, ...]:
+def path_in_table(table: BoundTable, schema: StructType, parts: tuple[str, ...], alias: str | None) -> tuple[str, ...]:
     """Removes the table name, or its alias, from the front."""
     return without_qualifier([alias] if alias is not None else table.name.parts if table.name else (), schema, parts)
 
@@ -131,7 +133,7 @@ def without_qualifier(full: Sequence[str], schema: StructType, parts: tuple[str,
     return parts
 
 
-def _resolved(schema: StructType, path: Sequence[str]) -> list[StructField]:
+def _resolve_fields(schema: StructType, path: Sequence[str]) -> list[StructField]:
     """Returns the column, and the nested fields that the path names."""
     found: list[StructField] = []
     data_type: DataType = schema
@@ -174,7 +176,7 @@ def _value(data_type: DataType, own: DataType | None, old: str, tree: Tree | Non
     return _struct(parts)
 
 
-def _completed(value: str, given: DataType, old: str, own: DataType) -> str:
+def _complete_struct(value: str, given: DataType, old: str, own: DataType) -> str:
     """Returns SQL for the struct `value`, with type `given`, plus the fields of the `old` one, with type `own`, that it
     lacks; it is NULL if both are.
     """
@@ -184,7 +186,7 @@ def _completed(value: str, given: DataType, old: str, own: DataType) -> str:
     for each in given.fields:
         before, inner = own.field(each.name), f"{value}.{quote(each.name)}"
         if before is not None:
-            inner = _completed(inner, each.data_type, f"{old}.{quote(before.name)}", before.data_type)
+            inner = _complete_struct(inner, each.data_type, f"{old}.{quote(before.name)}", before.data_type)
         parts.append((each.name, inner))
     parts += [(each.name, f"{old}.{quote(each.name)}") for each in own.fields if given.field(each.name) is None]
     return f"CASE WHEN {value} IS NOT NULL OR {old} IS NOT NULL THEN {_struct(parts)} END"

@@ -21,23 +21,23 @@ from engine.planning.reads.scans import empty_scan
 from engine.planning.reads.target_reads import places_where
 from engine.planning.semantics.allowed_expressions import condition_check
 from engine.pruning.metadata_answers import NoAnswer
-from engine.sql.expressions import Expression, one_line, parse_expression, plain_condition, requalified
+from engine.sql.expressions import Expression, parse_expression, plain_condition, requalify, to_one_line
 from engine.tables.config import Capability
 from engine.tables.scan import FILE_METADATA
 
 
-def own_condition(table: BoundTable, clause: str, text: str, alias: str | None = None) -> Expression:
+def target_condition(table: BoundTable, clause: str, text: str, alias: str | None = None) -> Expression:
     """Returns a condition over the columns of `table` alone, each without the table, or its alias, in front."""
     _ensure_allowed(table, clause, text)
 
-    def unqualified(parts: Sequence[str]) -> tuple[int, str] | None:
+    def unqualify(parts: Sequence[str]) -> tuple[int, str] | None:
         qualifiers = _qualifiers(table, parts, (3, 2, 1)) if alias is None else _alias_of(alias, parts)
         for count in qualifiers:
             if table.snapshot.schema.field(parts[count]) is not None:
                 return count, ""
         return None
 
-    return parse_expression(requalified(text, unqualified))
+    return parse_expression(requalify(text, unqualify))
 
 
 def rows_matching(table: BoundTable, own: Expression) -> ReplaceMatching | ReplaceRows:
@@ -47,7 +47,7 @@ def rows_matching(table: BoundTable, own: Expression) -> ReplaceMatching | Repla
         return matching
     # Spark reads `t WHERE (flag)` as a table with the alias WHERE and one column alias flag: a column alias list has no
     # second parentheses.
-    return ReplaceRows(places=places_where(table, f"WHERE ({own.in_parentheses})"), shown=f"({one_line(own.text)})")
+    return ReplaceRows(places=places_where(table, f"WHERE ({own.in_parentheses})"), shown=f"({to_one_line(own.text)})")
 
 
 def partitions_matching(table: BoundTable, own: Expression) -> ReplaceMatching | None:
@@ -55,7 +55,7 @@ def partitions_matching(table: BoundTable, own: Expression) -> ReplaceMatching |
     partitions = {fold(name) for name in table.snapshot.partition_columns}
     if not own.columns or any(fold(path[0]) not in partitions for path in own.columns):
         return None
-    return ReplaceMatching(condition=own.in_parentheses, shown=f"({one_line(own.text)})")
+    return ReplaceMatching(condition=own.in_parentheses, shown=f"({to_one_line(own.text)})")
 
 
 def whole_files_matching(table: BoundTable, own: Expression) -> ReplaceWholeFiles | None:
@@ -65,20 +65,20 @@ def whole_files_matching(table: BoundTable, own: Expression) -> ReplaceWholeFile
     typed = None if plain is None else typed_condition(plain, table.snapshot.columns())
     if typed is None or isinstance(typed, NoAnswer):
         return None
-    return ReplaceWholeFiles(condition=typed, shown=f"({one_line(own.text)})")
+    return ReplaceWholeFiles(condition=typed, shown=f"({to_one_line(own.text)})")
 
 
 def joint_condition(table: BoundTable, clause: str, text: str, *, has_alias: bool) -> Expression:
     """Returns a condition over `table`, which has its last name there if it has no alias, and another relation."""
     _ensure_allowed(table, clause, text)
 
-    def shortened(parts: Sequence[str]) -> tuple[int, str] | None:
+    def shorten(parts: Sequence[str]) -> tuple[int, str] | None:
         return next(((count - 1, "") for count in _qualifiers(table, parts, (3, 2))), None)
 
-    return parse_expression(text if has_alias else requalified(text, shortened))
+    return parse_expression(text if has_alias else requalify(text, shorten))
 
 
-def own_condition_check(table: BoundTable, clause: str, condition: Expression) -> ExpressionCheckPlan:
+def target_condition_check(table: BoundTable, clause: str, condition: Expression) -> ExpressionCheckPlan:
     """Returns the analysis that a condition requires."""
     scan = empty_scan(table.snapshot.schema, table.entry.location)
     check = condition_check(clause, condition.text, condition.in_parentheses)

@@ -30,7 +30,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.scans import scan_of
 from engine.sql.expressions import parse_expression
 from engine.sql.query.composed import Names
-from engine.sql.query.source_text import joined
+from engine.sql.query.source_text import join_texts
 
 
 class ExpressionAnalyzer(Protocol):
@@ -84,7 +84,7 @@ def _check_query(plan: ExpressionCheckPlan, checks: Sequence[ExpressionCheck]) -
     columns: list[str] = []
     for number, check in enumerate(checks):
         columns += [", " if columns else "SELECT ", check.text, f" AS c{number}"]
-    return replace(plan.over, text=joined((*columns, f" {plan.over.text}")))
+    return replace(plan.over, text=join_texts((*columns, f" {plan.over.text}")))
 
 
 def _objection(check: ExpressionCheck, found: Examination, at: int) -> SqlError | None:
@@ -107,7 +107,7 @@ def _ensure_fine(check: ExpressionCheck, plan: ExpressionCheckPlan, analyzer: Ex
 
 def _ensure_value(check: ExpressionCheck, value: str, analyzer: ExpressionAnalyzer) -> None:
     try:
-        analyzer.compute(ReadPlan(text=joined(("SELECT ", value)), scans=()))
+        analyzer.compute(ReadPlan(text=join_texts(("SELECT ", value)), scans=()))
     except SparkFailure as failure:
         raise check.translated(failure) from failure
 

@@ -9,7 +9,7 @@ All forms of INSERT and REPLACE TABLE AS are skipped this way. A CREATE TABLE AS
 CREATE OR REPLACE, or as an INSERT with the same version, is skipped; a repeated CREATE TABLE AS fails, because the
 table exists.
 
-`was_written` compares a version with the table's last one, `stage_number` adds it to the commit.
+`is_already_written` compares a version with the table's last one, `stage_number` adds it to the commit.
 
 Protocol: "Transaction Identifiers".
 """
@@ -36,7 +36,7 @@ def idempotent_write(state: SessionState) -> IdempotentWrite | None:
     return IdempotentWrite(app_id=app_id, version=int(version))
 
 
-def was_written(write: IdempotentWrite | None, snapshot: TableSnapshot) -> bool:
+def is_already_written(write: IdempotentWrite | None, snapshot: TableSnapshot) -> bool:
     """Returns whether the table has this application's write, or a later one."""
     if write is None:
         return False

@@ -25,16 +25,16 @@ def characters_of(column: StructField) -> Mapping[Path, str]:
     return dict(parse_type(column_sql_type(column)).characters) if CHAR_VARCHAR_TYPE in column.metadata else {}
 
 
-def respelled(data_type: DataType, characters: Mapping[Path, str], path: Path = ()) -> str:
+def spell_type(data_type: DataType, characters: Mapping[Path, str], path: Path = ()) -> str:
     """Returns Spark's spelling for a type, with `char(n)` and `varchar(n)` at these paths."""
     match data_type:
         case ArrayType(element):
-            return f"array<{respelled(element, characters, (*path, 'element'))}>"
+            return f"array<{spell_type(element, characters, (*path, 'element'))}>"
         case MapType(key, value):
-            spelled = [respelled(each, characters, (*path, part)) for part, each in (("key", key), ("value", value))]
+            spelled = [spell_type(each, characters, (*path, part)) for part, each in (("key", key), ("value", value))]
             return f"map<{','.join(spelled)}>"
         case StructType(fields):
-            named = (f"{each.name}:{respelled(each.data_type, characters, (*path, each.name))}" for each in fields)
+            named = (f"{each.name}:{spell_type(each.data_type, characters, (*path, each.name))}" for each in fields)
             return f"struct<{','.join(named)}>"
         case PrimitiveType() | DecimalType():
             return characters.get(path) or format_sql_type(data_type)
@@ -70,11 +70,11 @@ def with_lengths(schema: StructType, changed: Iterable[DefinitionChange]) -> Ite
                     (*new, *place[len(path) :]) if place[: len(path)] == path else place: text
                     for place, text in lengths.items()
                 }
-                schema, path = replace_field(schema, path, _named(name)), new
+                schema, path = replace_field(schema, path, _set_name(name)), new
             case changes.MoveColumn(path=path):
                 schema = move_field(schema, path, change.position)
             case changes.ChangeType(path=path):
-                schema = replace_field(schema, path, _typed(change.data_type))
+                schema = replace_field(schema, path, _set_type(change.data_type))
             case changes.SetColumnMetadata(path=path, key=key) if key == CHAR_VARCHAR_TYPE:
                 path = resolve_path(schema, path)
                 lengths = {place: text for place, text in lengths.items() if place[:1] != path[:1]}
@@ -90,11 +90,11 @@ def with_lengths(schema: StructType, changed: Iterable[DefinitionChange]) -> Ite
             yield from _spelled_anew(schema, path[0], lengths)
 
 
-def _named(name: str) -> Callable[[StructField], StructField]:
+def _set_name(name: str) -> Callable[[StructField], StructField]:
     return lambda field: replace(field, name=name)
 
 
-def _typed(data_type: DataType) -> Callable[[StructField], StructField]:
+def _set_type(data_type: DataType) -> Callable[[StructField], StructField]:
     return lambda field: replace(field, data_type=data_type)
 
 
@@ -103,5 +103,5 @@ def _spelled_anew(schema: StructType, name: str, lengths: Mapping[Path, str]) ->
     top = find_field(schema, (name,))
     inner = {place[1:]: text for place, text in lengths.items() if place[0] == top.name}
     if inner or CHAR_VARCHAR_TYPE in top.metadata:
-        text = respelled(top.data_type, inner) if inner else None
+        text = spell_type(top.data_type, inner) if inner else None
         yield changes.SetColumnMetadata(path=(top.name,), key=CHAR_VARCHAR_TYPE, value=text)

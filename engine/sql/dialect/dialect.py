@@ -279,8 +279,8 @@ class _Parser(PipeParser):
             if argument is None:
                 self.raise_error("an argument is expected", first)
             _ensure_constant(argument, start.text)
-            arguments.append(self._spanned(argument, first))
-        call = self._spanned(exp.Anonymous(this=start.text, expressions=arguments), start)
+            arguments.append(self._with_span(argument, first))
+        call = self._with_span(exp.Anonymous(this=start.text, expressions=arguments), start)
         call.meta[CHANGE_FEED] = start.text.lower()
         return call
 
@@ -303,7 +303,7 @@ class _Parser(PipeParser):
                 arguments.append((name, value.name))
             else:
                 self.raise_error("a constant is expected", first)
-        call = self._spanned(exp.Anonymous(this=start.text), start)
+        call = self._with_span(exp.Anonymous(this=start.text), start)
         call.meta[FILE_ARGUMENTS] = arguments
         return call
 
@@ -345,7 +345,7 @@ class _Parser(PipeParser):
             kind, text = "VERSION", text[1:]
             if not text and self._match_set((TokenType.NUMBER, TokenType.STRING)):
                 text = self._prev.text
-        return self._spanned(exp.Version(this=kind, kind="@", expression=exp.Literal.string(text)), start)
+        return self._with_span(exp.Version(this=kind, kind="@", expression=exp.Literal.string(text)), start)
 
     def _parse_version(self) -> exp.Version | None:
         """Parses `[FOR] (VERSION | SYSTEM_VERSION | TIMESTAMP | SYSTEM_TIME) AS OF …`; one of these words alone is an
@@ -367,19 +367,19 @@ class _Parser(PipeParser):
                 self.raise_error("a version number is expected after AS OF")
             text = value.text
             if value.token_type == TokenType.NUMBER:
-                return self._spanned(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.number(text)), start)
+                return self._with_span(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.number(text)), start)
         else:
             time = self._parse_bitwise()
             if time is None:
                 self.raise_error("a time is expected after AS OF")
             _ensure_plain(time, "AS OF")
             text = self._find_sql(value, self._prev)
-        return self._spanned(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.string(text)), start)
+        return self._with_span(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.string(text)), start)
 
     def _parse_table_sample(self, as_modifier: bool = False) -> exp.TableSample | None:
         start = self._curr
         sample = super()._parse_table_sample(as_modifier)
-        return self._spanned(sample, start) if sample else None
+        return self._with_span(sample, start) if sample else None
 
     def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
         """Parses like sqlglot, without aliases that are strings or placeholders, and with a limit after a recursive
@@ -400,9 +400,9 @@ class _Parser(PipeParser):
         """Records only the span: `engine/sql/query/scopes.py` reads the names in it."""
         if not self._match(TokenType.HINT):
             return None
-        return self._spanned(exp.Hint(expressions=[]), self._prev)
+        return self._with_span(exp.Hint(expressions=[]), self._prev)
 
-    def _spanned(self, node: _Node, start: Token) -> _Node:
+    def _with_span(self, node: _Node, start: Token) -> _Node:
         node.meta[SPAN] = (start.start, self._prev.end + 1)
         return node
 
@@ -499,7 +499,7 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-def each_token(text: str) -> list[Token]:
+def tokenize_with_constants(text: str) -> list[Token]:
     """Tokenizes as :func:`tokenize`, but returns a token for each constant."""
     tokens = _tokens(text)
     if len(tokens) > TOKENS_MAX:

@@ -35,7 +35,7 @@ class SqlType:
     characters: tuple[tuple[Path, str], ...] = ()
 
     @property
-    def spelled(self) -> str:
+    def spelling(self) -> str:
         return self.declared or format_sql_type(self.data_type)
 
 
@@ -122,7 +122,7 @@ class _Reader:
         self._read("<")
         element = self.read_type()
         self._read(">")
-        declared = f"array<{element.spelled}>" if element.declared else None
+        declared = f"array<{element.spelling}>" if element.declared else None
         return SqlType(ArrayType(element.data_type), declared, _below("element", element))
 
     def _map(self) -> SqlType:
@@ -131,7 +131,7 @@ class _Reader:
         self._read(",")
         value = self.read_type()
         self._read(">")
-        declared = f"map<{key.spelled},{value.spelled}>" if key.declared or value.declared else None
+        declared = f"map<{key.spelling},{value.spelling}>" if key.declared or value.declared else None
         characters = (*_below("key", key), *_below("value", value))
         return SqlType(MapType(key.data_type, value.data_type), declared, characters)
 
@@ -148,7 +148,7 @@ class _Reader:
             types.append(self.read_type())
             fields.append(self._field(name, types[-1]))
         self._read(">")
-        spelled = ",".join(f"{field.name}:{kind.spelled}" for field, kind in zip(fields, types, strict=True))
+        spelled = ",".join(f"{field.name}:{kind.spelling}" for field, kind in zip(fields, types, strict=True))
         has_declared = any(kind.declared for kind in types)
         characters = [each for field, kind in zip(fields, types, strict=True) for each in _below(field.name, kind)]
         declared = f"struct<{spelled}>" if has_declared else None

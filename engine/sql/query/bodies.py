@@ -237,7 +237,7 @@ def separate_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, fi
         "settings": entry.settings,
         "relations": len(relations),
         "given": given,
-        "text": _table_text(entry, text, values) if entry.table_columns else _selected(entry, text, values),
+        "text": _table_text(entry, text, values) if entry.table_columns else _value_query(entry, text, values),
     }
     pieces: list[Piece] = [f"{BODY_CALL}('{urls.quote(json.dumps(apart, ensure_ascii=False), safe=_UNCHANGED)}'"]
     for number in relations:
@@ -286,7 +286,7 @@ def _body_in(found: re.Match[str]) -> dict[str, Any]:
     return body
 
 
-def _selected(entry: FunctionEntry, text: str, values: Sequence[str]) -> str:
+def _value_query(entry: FunctionEntry, text: str, values: Sequence[str]) -> str:
     """Returns a query for a function's value: its body, which the query `text` selects, over one row with the
     parameters' `values`.
     """
@@ -343,7 +343,7 @@ def queried_call(call: Call, entry: FunctionEntry, body: Query, first: int) -> I
     """
     text = splice(body, [f"{_MARK}{_RELATION}{first + at}{_MARK}" for at in range(len(body.relations))])
     values = [f"{_MARK}{number}{_MARK}" for number in range(len(entry.parameters))]
-    whole = f"({_selected(entry, text, values)}){_alias(call)}"
+    whole = f"({_value_query(entry, text, values)}){_alias(call)}"
     pieces = whole.replace(f"`{_MARK}", _MARK).replace(f"{_MARK}`", _MARK).split(_MARK)
     return InlinedCall(
         span=call.span,

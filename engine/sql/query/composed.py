@@ -20,7 +20,7 @@ from engine.runtime.parameters import MARKER
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.query.query import parse_query
-from engine.sql.query.source_text import copied, joined
+from engine.sql.query.source_text import join_texts, slice_text
 from engine.sql.query.values import Query, Span, TargetQuery
 
 
@@ -39,7 +39,7 @@ class Names:
         self._counts[kind] += 1
         return f"{stem}{self._counts[kind] - 1}"
 
-    def are_said(self, name: str) -> bool:
+    def contains_word(self, name: str) -> bool:
         """Returns whether the texts contain this word."""
         return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", self._taken) is not None
 
@@ -92,10 +92,10 @@ class ComposedQuery:
         return _with_named_markers(self._source, self._markers, span)
 
     def over_target(self, items: Span, target: Span | None, source: Span | None = None) -> TargetQuery:
-        """Returns the query with the statement's target table at `target` in its FROM. Raises as `parsed`, and for a
+        """Returns the query with the statement's target table at `target` in its FROM. Raises as `parse`, and for a
         WITH clause that gives its name to a query.
         """
-        query = self.parsed()
+        query = self.parse()
         places = [relation.span.start for relation in query.relations]
         if target is not None and target.start not in places:
             raise UnsupportedClause(
@@ -106,9 +106,9 @@ class ComposedQuery:
         other = places.index(source.start) if source is not None and source.start in places else None
         return TargetQuery(query=query, items=items, target=number, source=source, source_relation=other)
 
-    def parsed(self) -> Query:
+    def parse(self) -> Query:
         """Parses the text. Raises `SyntaxFailure` with a position in the statement."""
-        text = joined(piece for _, piece, _ in self._pieces)
+        text = join_texts(piece for _, piece, _ in self._pieces)
         try:
             return parse_query(Cursor(text, tokenize(text)))
         except SyntaxFailure as failure:
@@ -134,6 +134,6 @@ def _with_named_markers(text: str, markers: Sequence[int], span: Span) -> str:
     done = span.start
     for number, start in enumerate(markers):
         if span.start <= start < span.end:
-            pieces += [copied(text, done, start), f":{MARKER}{number}"]
+            pieces += [slice_text(text, done, start), f":{MARKER}{number}"]
             done = start + 1
-    return joined([*pieces, copied(text, done, span.end)])
+    return join_texts([*pieces, slice_text(text, done, span.end)])

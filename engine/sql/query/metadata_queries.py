@@ -27,9 +27,9 @@ _OF_COLUMN: Mapping[str, AggregateKind] = MappingProxyType(
 
 def metadata_query(tree: exp.Query | exp.Values) -> MetadataQuery | None:
     """Returns the requested values, in the result's column order; None for every other query."""
-    if not isinstance(tree, exp.Select) or given(tree) - _SELECT_ARGUMENTS:
+    if not isinstance(tree, exp.Select) or arguments_present(tree) - _SELECT_ARGUMENTS:
         return None
-    called = table_called(tree)
+    called = only_qualifier(tree)
     if called is None:
         return None
     group = _group(tree)
@@ -42,11 +42,15 @@ def metadata_query(tree: exp.Query | exp.Values) -> MetadataQuery | None:
     return MetadataQuery(items=items, condition=condition, group=group)
 
 
-def table_called(tree: exp.Select) -> str | None:
+def only_qualifier(tree: exp.Select) -> str | None:
     """Returns the qualifier for columns of the query's only table; None if the query reads anything else."""
     source = tree.args.get("from_")
     table = source.this if source is not None else None
-    if not isinstance(table, exp.Table) or isinstance(table.this, exp.Func) or given(table) - _TABLE_ARGUMENTS:
+    if (
+        not isinstance(table, exp.Table)
+        or isinstance(table.this, exp.Func)
+        or arguments_present(table) - _TABLE_ARGUMENTS
+    ):
         return None
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):
@@ -57,9 +61,9 @@ def table_called(tree: exp.Select) -> str | None:
 def _group(tree: exp.Select) -> str | None:
     """Returns the only column in GROUP BY, or in a SELECT DISTINCT."""
     group = tree.args.get("group")
-    if group is not None and given(group) == {"expressions"}:
+    if group is not None and arguments_present(group) == {"expressions"}:
         expressions = group.expressions
-    elif tree.args.get("distinct") is not None and not given(tree.args["distinct"]):
+    elif tree.args.get("distinct") is not None and not arguments_present(tree.args["distinct"]):
         expressions = [expression.unalias() for expression in tree.expressions]
     else:
         return None
@@ -76,7 +80,7 @@ def _is_whole(tree: exp.Select, items: tuple[Aggregate, ...], group: str | None)
     return bool(items) and (is_grouped or is_distinct) == (group is not None)
 
 
-def given(node: exp.Expr) -> set[str]:
+def arguments_present(node: exp.Expr) -> set[str]:
     return {name for name, value in node.args.items() if value}
 
 
@@ -116,7 +120,7 @@ def _column_name(column: exp.Column) -> tuple[str | None, str | None]:
 
 
 def _is_bare_star(argument: exp.Expr) -> bool:
-    return isinstance(argument, exp.Star) and not given(argument)
+    return isinstance(argument, exp.Star) and not arguments_present(argument)
 
 
 def _is_one(argument: exp.Expr) -> bool:

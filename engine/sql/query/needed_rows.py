@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from engine.pruning.predicates import Predicate
 from engine.sql.query.conditions import parse_condition
-from engine.sql.query.metadata_queries import given, table_called
+from engine.sql.query.metadata_queries import arguments_present, only_qualifier
 from engine.sql.query.values import NeededRows
 
 # SELECT clauses that see only rows for which WHERE is true.
@@ -31,10 +31,10 @@ _AFTER_WHERE = frozenset(
 
 def needed_rows(tree: exp.Query | exp.Values) -> NeededRows | None:
     """Returns the needed rows if the query names one relation, once; None: all rows."""
-    select = _reading(tree)
-    if select is None or given(select) - _AFTER_WHERE:
+    select = _reading_select(tree)
+    if select is None or arguments_present(select) - _AFTER_WHERE:
         return None
-    called = table_called(select)
+    called = only_qualifier(select)
     if called is None:
         return None
     where = select.args.get("where")
@@ -42,7 +42,7 @@ def needed_rows(tree: exp.Query | exp.Values) -> NeededRows | None:
     return NeededRows(conditions=conditions) if conditions else None
 
 
-def _reading(tree: exp.Expr) -> exp.Select | None:
+def _reading_select(tree: exp.Expr) -> exp.Select | None:
     """Returns the SELECT that reads the relation itself, through queries with one source, and a WITH with one name."""
     while isinstance(tree, exp.Select):
         ctes = tree.args.get("with_")

@@ -15,7 +15,7 @@ from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, parse
 from engine.sql.query.metadata_queries import metadata_query
 from engine.sql.query.needed_rows import needed_rows
 from engine.sql.query.scopes import read_names
-from engine.sql.query.source_text import copied
+from engine.sql.query.source_text import slice_text
 from engine.sql.query.values import Query
 
 # Tokens that follow USING if a script is named; a JOIN's USING is followed by a parenthesis.
@@ -36,7 +36,7 @@ def parse_query(cursor: Cursor) -> Query:
     """Parses all remaining tokens. The query's text keeps white space and comments before it, and nothing else."""
     tokens = cursor.read_rest()
     start = 0 if cursor.is_first(tokens[0]) else tokens[0].start
-    text = copied(cursor.text, start, tokens[-1].end + 1)
+    text = slice_text(cursor.text, start, tokens[-1].end + 1)
     if start:
         tokens = tokenize(text)
     _ensure_no_script(tokens)

@@ -152,7 +152,7 @@ class _Walker:
         later: list[exp.Expr] = []
         if node.args.get("from_"):
             self._source(node.args["from_"].this, inside, later)
-        self._joined(node, inside, later)
+        self._walk_joins(node, inside, later)
         scope.sources += [_Source(alias.name.lower()) for alias in node.args.get(PIPE_ALIASES) or ()]
         for expression in later:
             self._expression(expression, inside)
@@ -161,7 +161,7 @@ class _Walker:
         if node.args.get("hint"):
             self._hint(node.args["hint"], scope)
 
-    def _joined(self, node: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
+    def _walk_joins(self, node: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
         """Adds the sources attached to `node`: joins and lateral views. Expressions over sources are deferred to
         `later`.
         """
@@ -187,10 +187,10 @@ class _Walker:
                 self._relations.append(read_file_call(node))
                 sources.append(_Source(node.alias.lower()))
             case exp.Table(this=exp.Func() | exp.Values()) | exp.Values() | exp.Unnest():
-                sources.append(self._called(node))
+                sources.append(self._function_source(node))
                 later.extend(_children(node, apart=frozenset({"alias", "joins", "laterals", "pivots"})))
             case exp.Subquery(this=exp.Table() | exp.Subquery() as wrapped) if _is_relation(wrapped):
-                self._wrapped(node, wrapped, inside, later)
+                self._walk_parenthesized(node, wrapped, inside, later)
             case exp.Subquery():
                 self.query(node, beside)
                 sources.append(_Source(node.alias.lower()))
@@ -199,15 +199,15 @@ class _Walker:
                 sources.append(_Source(node.alias.lower()))
             case exp.Lateral():
                 later.append(node.this)
-                sources.append(_Source(node.alias.lower()) if node.args.get("view") else self._called(node))
+                sources.append(_Source(node.alias.lower()) if node.args.get("view") else self._function_source(node))
             case _:  # a sqlglot tree
                 raise UnsupportedClause(f"{node.key.upper()} in FROM", "Name a table, a subquery or a function.")
         for pivot in node.args.get("pivots") or ():
             later.append(pivot)
             sources.append(_Source(pivot.alias.lower()))
-        self._joined(node, inside, later)
+        self._walk_joins(node, inside, later)
 
-    def _wrapped(self, node: exp.Subquery, wrapped: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
+    def _walk_parenthesized(self, node: exp.Subquery, wrapped: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
         """Walks a relation in parentheses: its sources are visible outside, unless an alias hides them."""
         if not node.alias:
             self._source(wrapped, inside, later)
@@ -220,7 +220,7 @@ class _Walker:
             self._expression(expression, hidden)
         inside.scope.sources.append(_Source(node.alias.lower()))
 
-    def _called(self, node: exp.Expr) -> _Source:
+    def _function_source(self, node: exp.Expr) -> _Source:
         """Returns the source for a function in FROM; a catalog function without an alias is referred to by its name."""
         function = node.this.expression if isinstance(node.this, exp.Dot) else node.this
         if not isinstance(function, exp.Anonymous):

@@ -66,7 +66,7 @@ def position_in(text: str, offset: int, view: str = "") -> Position | None:
     return Position.in_text(*origin, view, "EXECUTE IMMEDIATE" if isinstance(origin[0], ImmediateText) else "")
 
 
-def copied(text: str, start: int, end: int) -> SourceText:
+def slice_text(text: str, start: int, end: int) -> SourceText:
     """Returns `text[start:end]` with its origin, which is `text` itself or what that was copied from."""
     if not isinstance(text, SourceText):
         return SourceText.of(text[start:end], (CopiedPart(0, end - start, text, start),) if start < end else ())
@@ -83,7 +83,7 @@ def copied(text: str, start: int, end: int) -> SourceText:
     return SourceText.of(text[start:end], cut)
 
 
-def joined(texts: Iterable[str]) -> SourceText:
+def join_texts(texts: Iterable[str]) -> SourceText:
     """Returns the texts one after the other; those that are no :class:`SourceText` have no origin."""
     pieces = list(texts)
     parts, length = [], 0

@@ -22,7 +22,7 @@ from typing import assert_never
 
 from catalog.conditions import AmbiguousReference
 from catalog.names import quote
-from engine.sql.query.source_text import copied, joined
+from engine.sql.query.source_text import join_texts, slice_text
 from engine.sql.query.values import Candidate, InlinedCall, Piece, Qualifier, Query, Relation, RelationName, Span
 
 _OWN_ALIAS = "__relation_"
@@ -47,9 +47,9 @@ def splice(
     `full_names[i]` are the parts of relation i's full name, catalog first (empty if it has none): with it, a qualifier
     may have more parts than the name in FROM (`FROM t` and `s.t.c`). `others` are edits unrelated to relations; the
     edits in `instead` replace relations with their surrounding text. The relations `apart` get the aliases
-    :func:`own_alias`. Raises `AmbiguousReference`.
+    :func:`generated_alias`. Raises `AmbiguousReference`.
     """
-    uses = [_Use(qualifier, _meant(query, qualifier, full_names)) for qualifier in query.qualifiers]
+    uses = [_Use(qualifier, _matching_candidates(query, qualifier, full_names)) for qualifier in query.qualifiers]
     own = set(apart)
     # `TABLE t` has no place for an alias, so the inserted name is also the qualifier.
     own |= {index for index, relation in enumerate(query.relations) if not relation.alias and relation.alias_at is None}
@@ -93,7 +93,9 @@ class _Use:
         return self.meant[0] if len(self.meant) == 1 else None
 
 
-def _meant(query: Query, qualifier: Qualifier, full_names: Sequence[Sequence[str]]) -> tuple[Candidate, ...]:
+def _matching_candidates(
+    query: Query, qualifier: Qualifier, full_names: Sequence[Sequence[str]]
+) -> tuple[Candidate, ...]:
     """Returns the innermost scope's candidates whose full names, if they are needed, end in the qualifier."""
     found = [
         candidate
@@ -122,15 +124,15 @@ def _alias(relation: Relation, index: int, name: str, is_own: bool) -> str:
     """Returns the qualifier for a relation without a written alias."""
     if not is_own:
         return quote(relation.name_parts[-1])
-    return quote(name) if relation.alias_at is None else own_alias(index)
+    return quote(name) if relation.alias_at is None else generated_alias(index)
 
 
-def own_alias(index: int) -> str:
+def generated_alias(index: int) -> str:
     """Returns a generated alias for a relation whose last name part would be ambiguous."""
     return quote(f"{_OWN_ALIAS}{index}")
 
 
-def own_aliases(text: str) -> dict[str, str]:
+def generated_aliases(text: str) -> dict[str, str]:
     """Returns the generated aliases in a text from :func:`splice`, and the names that were inserted for these
     relations.
     """
@@ -167,14 +169,14 @@ class _Edits:
             if span.start < done or span.start < within.start or span.end > within.end:
                 assert span.end <= done or not within.start <= span.start < within.end, "edits overlap"
                 continue
-            pieces.append(copied(self.text, done, span.start))
+            pieces.append(slice_text(self.text, done, span.start))
             done = span.end
             if isinstance(replacement, str):
                 pieces.append(replacement)
                 continue
             arguments = [self.within(argument) for argument in replacement.arguments]
             pieces += [self._piece(piece, arguments) for piece in replacement.pieces]
-        return joined([*pieces, copied(self.text, done, within.end)])
+        return join_texts([*pieces, slice_text(self.text, done, within.end)])
 
     def _piece(self, piece: Piece, arguments: Sequence[str]) -> str:
         match piece:

@@ -24,7 +24,7 @@ from catalog.conditions import (
 )
 from catalog.names import TableName
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.semantics.expression_checks import plan_row_checks
@@ -78,18 +78,18 @@ def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | Cata
     table = altered_table(bound)
     first = statement.changes[0]
     if isinstance(first, WrittenChange):
-        return altered(bound, table, statement.changes)
+        return plan_changes(bound, table, statement.changes)
     match first:
         case RenameTable(table_parts=parts):
-            return _renamed(bound, table, parts)
+            return _plan_rename(bound, table, parts)
         case SyncIdentity() as sync:
             return plan_sync_identity(bound, table, sync)
         case SetLocation():
-            return _moved(bound, table)
+            return _plan_set_location(bound, table)
         case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn():
-            return altered(bound, table, statement.changes)
+            return plan_changes(bound, table, statement.changes)
         case AddConstraint() | DropConstraint() | AddKey() | DropKey() | SetProperties() | UnsetProperties():
-            return altered(bound, table, statement.changes)
+            return plan_changes(bound, table, statement.changes)
         case DropFeature() | ChangeReference():
             raise alter_history.not_supported(first)
         case _:
@@ -101,7 +101,7 @@ def altered_table(bound: BoundStatement) -> BoundTable:
     return bound.target
 
 
-def _renamed(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -> CatalogPlan:
+def _plan_rename(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -> CatalogPlan:
     """Renames the catalog entry only: a managed table keeps its folder."""
     if table.name is None:
         raise RenameOfPath(table.label)
@@ -111,7 +111,7 @@ def _renamed(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -
     )
 
 
-def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
+def _plan_set_location(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
     """Moves an external table's name to another table with the same columns."""
     (other,) = bound.tables
     if table.name is None:
@@ -127,12 +127,12 @@ def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
     return CatalogPlan(change=SetLocationChange(table.name, other.entry.location), condition=bound.condition)
 
 
-def altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
+def plan_changes(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
     """Plans changes that all formats share, in one version. Raises the format's errors."""
     said = [change for each in written for change in changes_of(bound, table, each)]
     try:
         folded = list(with_lengths(table.snapshot.schema, said))
-        definition = changed(table, folded)
+        definition = change_definition(table, folded)
     except ColumnChangeRefused as error:
         if not isinstance(written[0], ReplaceColumns):
             raise
@@ -143,20 +143,20 @@ def altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange
     return AlterPlan(
         table=table,
         definition=definition,
-        description=described(bound, alter_history.operation_of(written, table.snapshot, definition)),
+        description=describe_change(bound, alter_history.operation_of(written, table.snapshot, definition)),
         expression_checks=_expression_checks(table, written, after, constraints),
         checks=plan_row_checks(table, constraints, not_nulls),
     )
 
 
-def changed(table: BoundTable, folded: Iterable[DefinitionChange]) -> TableDefinition:
+def change_definition(table: BoundTable, folded: Iterable[DefinitionChange]) -> TableDefinition:
     """Returns a table's definition after these changes. Raises the format's errors."""
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.METADATA)
-        return table.snapshot.redefined(table.label, folded)
+        return table.snapshot.change_definition(table.label, folded)
 
 
-def described(bound: BoundStatement, operation: HistoryOperation) -> CommitDescription:
+def describe_change(bound: BoundStatement, operation: HistoryOperation) -> CommitDescription:
     """Returns the history entry for an operation that changes the definition."""
     name, parameters = operation
     return CommitDescription(

@@ -21,7 +21,7 @@ from catalog.conditions import (
 )
 from engine.binding.bound import BoundTable
 from engine.planning.semantics.dependencies import ensure_unused
-from engine.planning.semantics.text_lengths import characters_of, respelled
+from engine.planning.semantics.text_lengths import characters_of, spell_type
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alter_table.statement import AddColumns, AlterColumn, DropColumns
@@ -94,7 +94,7 @@ def _new_type(table: BoundTable, path: Path, kind: SqlType) -> Iterator[Definiti
     yield from change_data_type(table, column, present, data_type)
     if before != after:
         others = {place: text for place, text in known.items() if place not in before}
-        spelled = respelled(top.data_type, {**others, **after}) if others or after else None
+        spelled = spell_type(top.data_type, {**others, **after}) if others or after else None
         yield changes.SetColumnMetadata(path=path[:1], key=CHAR_VARCHAR_TYPE, value=spelled)
 
 

@@ -60,31 +60,33 @@ def operation_of(
     altered = [change for change in changes if isinstance(change, AlterColumn)]
     named = after if len(altered) == len(changes) else before
     if len(altered) > 1:
-        return "CHANGE COLUMNS", {"columns": compact([_altered(change, named) for change in altered])}
+        return "CHANGE COLUMNS", {"columns": compact([_alter_parameters(change, named) for change in altered])}
     match first:
         case AddColumns(columns=columns):
-            added = [_described(column.parts, find_field(after, column.parts), column.position) for column in columns]
+            added = [
+                _column_parameters(column.parts, find_field(after, column.parts), column.position) for column in columns
+            ]
             return "ADD COLUMNS", {"columns": compact(added)}
         case RenameColumn(path=parts, name=name):
-            new = _shown((*parts[:-1], name))
-            return "RENAME COLUMN", {"oldColumnPath": _shown(parts), "newColumnPath": new}
+            new = _attribute_name((*parts[:-1], name))
+            return "RENAME COLUMN", {"oldColumnPath": _attribute_name(parts), "newColumnPath": new}
         case DropColumns(columns=paths):
-            return "DROP COLUMNS", {"columns": compact([_shown(path) for path in paths])}
+            return "DROP COLUMNS", {"columns": compact([_attribute_name(path) for path in paths])}
         case ReplaceColumns(columns=columns):
             fields = [_field(column.parts, find_field(after, column.parts)) for column in columns]
             return "REPLACE COLUMNS", {"columns": compact(fields)}
         case AlterColumn() as change:
-            described = _altered(change, named)
+            described = _alter_parameters(change, named)
             position = {"position": described["position"]} if "position" in described else {}
             return "CHANGE COLUMN", {"column": compact(described["column"]), **position}
         case AddConstraint(name=name, expression=expression):
             return "ADD CONSTRAINT", {"name": name, "expr": expression}
         case DropConstraint(name=name):
-            return "DROP CONSTRAINT", {"name": name, **_dropped(name, table)}
+            return "DROP CONSTRAINT", {"name": name, **_drop_parameters(name, table)}
         case AddKey(key=key):
             parameters = {"name": key.name, "type": "PRIMARY KEY", "columns": compact(key.columns)}
             if isinstance(key, ForeignKeyDef):
-                parameters |= {"type": "FOREIGN KEY", "references": _shown(key.parent_parts)}
+                parameters |= {"type": "FOREIGN KEY", "references": _attribute_name(key.parent_parts)}
             return "ADD CONSTRAINT", parameters
         case DropKey(columns=names):
             return "DROP CONSTRAINT", {"columns": compact(names)} if names else {"type": "PRIMARY KEY"}
@@ -108,7 +110,7 @@ def compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _dropped(name: str, table: TableSnapshot) -> dict[str, Any]:
+def _drop_parameters(name: str, table: TableSnapshot) -> dict[str, Any]:
     found = next((check for check in table.checks if check.name.lower() == name.lower()), None)
     if found is not None:
         return {"expr": found.expression, "existed": "true"}
@@ -119,12 +121,12 @@ def _dropped(name: str, table: TableSnapshot) -> dict[str, Any]:
     }
 
 
-def _altered(change: AlterColumn, schema: StructType) -> dict[str, Any]:
+def _alter_parameters(change: AlterColumn, schema: StructType) -> dict[str, Any]:
     path = column_around(schema, change.parts)
-    return _described(path, find_field(schema, path), change.position)
+    return _column_parameters(path, find_field(schema, path), change.position)
 
 
-def _described(path: tuple[str, ...], field: StructField, position: Position) -> dict[str, Any]:
+def _column_parameters(path: tuple[str, ...], field: StructField, position: Position) -> dict[str, Any]:
     described: dict[str, Any] = {"column": _field(path, field)}
     match position:
         case First():
@@ -140,14 +142,14 @@ def _described(path: tuple[str, ...], field: StructField, position: Position) ->
 
 def _field(path: tuple[str, ...], field: StructField) -> dict[str, Any]:
     return {
-        "name": _shown((*path[:-1], field.name)),
+        "name": _attribute_name((*path[:-1], field.name)),
         "type": _type_name(field),
         "nullable": field.nullable,
         "metadata": {key: value for key, value in field.metadata.items() if not key.startswith(_OWN_METADATA)},
     }
 
 
-def _shown(path: tuple[str, ...]) -> str:
+def _attribute_name(path: tuple[str, ...]) -> str:
     """Quotes a name only if it contains a dot, as Spark displays attributes."""
     return ".".join(f"`{name}`" if "." in name else name for name in path)
 

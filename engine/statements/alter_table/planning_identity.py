@@ -13,7 +13,7 @@ import json
 from catalog.conditions import NoIdentityColumn
 from catalog.names import quote
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.plans.ddl import SyncIdentityPlan
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.scans import scan_of
@@ -27,7 +27,7 @@ def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIde
     """Plans the statement. Raises `NoIdentityColumn`, and errors for missing columns."""
     snapshot = table.snapshot
     path = resolve_path(snapshot.schema, change.parts)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         snapshot.ensure_supported(TableOperation.METADATA)
         found = {column.name: column for column in snapshot.table_config.identities}
     if len(path) > 1 or path[0] not in found:

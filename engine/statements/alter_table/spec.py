@@ -58,12 +58,12 @@ from engine.statements.alter_table.statement import (
 from engine.statements.create_table.grammar_clauses import read_clustering, read_properties
 from engine.statements.create_table.grammar_partitions import read_term, read_write_order
 from engine.statements.create_table.statement import AddKey, DropKey
-from engine.statements.format_planning import FormatPlanners, own_plan
+from engine.statements.format_planning import FormatPlanners, plan_by_format
 from engine.statements.grants.grammar import take_owner
 from engine.statements.grants.statement import AlterOwner, SecurableName
 from engine.statements.policies.grammar import take_policy, take_tags
 from engine.statements.policies.statement import AlterTags, PolicyStatement
-from engine.statements.spec import StatementSpec, changing
+from engine.statements.spec import StatementSpec, change_spec
 from engine.tables.definition_changes import (
     AddConstraint,
     ChangeIdentifiers,
@@ -302,12 +302,12 @@ def _changes_columns(names: Iterable[str]) -> Effect:
 
 
 def _plan(analyzed: AnalyzedStatement, statement: AlterTable, planners: FormatPlanners) -> Plan:
-    own = own_plan(planners, analyzed.bound, statement)
+    own = plan_by_format(planners, analyzed.bound, statement)
     return plan_alter(analyzed.bound, statement) if own is None else own
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         AlterTable,
         "ALTER TABLE",
         syntax="ALTER TABLE table {ADD COLUMNS (…) | DROP COLUMNS (…) | RENAME COLUMN a TO b | ALTER COLUMN a … | "

@@ -30,11 +30,11 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_catalog, read_schema, read_table
 from engine.statements.alter_table import planning_history as alter_history
-from engine.statements.alter_table.planning import altered_table, changed, described
+from engine.statements.alter_table.planning import altered_table, change_definition, describe_change
 from engine.statements.alter_table.statement import AlterColumn
 from engine.statements.create_table.planning_definition import COMMENT
 from engine.statements.format_planning import FormatPlanners
-from engine.statements.spec import StatementSpec, changing, effect
+from engine.statements.spec import StatementSpec, change_spec, effect
 from engine.statements.views.planning import view_entry
 from engine.tables import definition_changes as changes
 from engine.tables.definition_changes import DefinitionChange
@@ -122,13 +122,13 @@ def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
     if statement.kind is Commentable.COLUMN:
         path = (statement.parts[-1],)
         change: DefinitionChange = changes.SetColumnMetadata(path=path, key=COMMENT, value=statement.comment)
-        definition = changed(table, [change])
+        definition = change_definition(table, [change])
         operation = alter_history.operation_of((AlterColumn(parts=path),), table.snapshot, definition)
     else:
-        definition = changed(table, [changes.SetDescription(text=statement.comment)])
+        definition = change_definition(table, [changes.SetDescription(text=statement.comment)])
         properties = alter_history.compact({"comment": statement.comment})
         operation = "SET TBLPROPERTIES", {"properties": properties}
-    return AlterPlan(table=table, definition=definition, description=described(bound, operation))
+    return AlterPlan(table=table, definition=definition, description=describe_change(bound, operation))
 
 
 def plan_view_comment(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
@@ -193,7 +193,7 @@ def _plan(analyzed: AnalyzedStatement, statement: CommentOn, _: FormatPlanners) 
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         CommentOn,
         "COMMENT ON",
         syntax="COMMENT ON {CATALOG | SCHEMA | DATABASE | TABLE | COLUMN | VOLUME} name IS {'text' | NULL}",

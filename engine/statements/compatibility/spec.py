@@ -145,7 +145,7 @@ def answer_foreign(_: BoundStatement, statement: ForeignStatement) -> Outcome:
 
 def _bind(statement: Refresh | ShowAbsent, binder: Binder) -> BoundNames:
     named = statement.table_parts
-    return BoundNames(relations=() if named is None else (binder.described(named),))
+    return BoundNames(relations=() if named is None else (binder.bind_for_columns(named),))
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (

@@ -29,7 +29,7 @@ def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[
     """Drops the name, then the files of the table that had it at that time, which may differ from the bound one."""
     if plan.entry is None:
         return Outcome(result=empty_result())
-    expected = _managed([plan.entry])
+    expected = _managed_tables([plan.entry])
     try:
         with unlisted_folders(expected, catalog):
             dropped = catalog.drop_table(plan.entry.name, plan.condition, purge=plan.purge)
@@ -46,7 +46,7 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
     remains.
     """
     state = catalog.view().state
-    expected = _managed(state.relations_of(plan.name)) if plan.cascade else []
+    expected = _managed_tables(state.relations_of(plan.name)) if plan.cascade else []
     try:
         with unlisted_folders(expected, catalog):
             dropped = catalog.drop_schema(plan.name, plan.cascade, plan.condition)
@@ -70,7 +70,7 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
     return Outcome(result=empty_result())
 
 
-def _managed(relations: Iterable[Relation | VolumeEntry]) -> list[TableEntry]:
+def _managed_tables(relations: Iterable[Relation | VolumeEntry]) -> list[TableEntry]:
     """Returns the tables whose files are removed with their names."""
     return [entry for entry in relations if isinstance(entry, TableEntry) and entry.managed]
 
@@ -82,7 +82,7 @@ def _remove(
     before_removal: Callable[[str], None],
 ) -> list[tuple[TableEntry, OSError]]:
     """Removes the files of managed tables without a name; returns the still readable ones with the errors."""
-    went = _managed(dropped)
+    went = _managed_tables(dropped)
     at = {entry.location for entry in went}
     for entry in expected:
         if entry.location not in at:

@@ -19,7 +19,7 @@ from engine.statements.containers.planning import (
     plan_drop_schema,
 )
 from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
-from engine.statements.spec import StatementSpec, changing, effect, names_nothing, planned_bound
+from engine.statements.spec import StatementSpec, change_spec, effect, names_nothing, plan_from_bound
 
 
 def _require_create_catalog(bound: BoundStatement, _: CreateCatalog) -> Iterable[Requirement]:
@@ -53,7 +53,7 @@ def _require_drop_schema(bound: BoundStatement, statement: DropSchema) -> Iterab
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         CreateCatalog,
         "CREATE CATALOG",
         syntax="CREATE CATALOG [IF NOT EXISTS] catalog [COMMENT 'text'] [USING rest OPTIONS (…)]",
@@ -61,11 +61,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_create_catalog,
         policy_effects=effect(PolicyEffect.NONE, "CREATE CATALOG"),
-        plan=planned_bound(plan_create_catalog),
+        plan=plan_from_bound(plan_create_catalog),
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         AlterCatalog,
         "ALTER CATALOG",
         syntax="ALTER CATALOG catalog SET OPTIONS (…)",
@@ -73,11 +73,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_alter_catalog,
         policy_effects=effect(PolicyEffect.NONE, "ALTER CATALOG"),
-        plan=planned_bound(plan_alter_catalog),
+        plan=plan_from_bound(plan_alter_catalog),
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         DropCatalog,
         "DROP CATALOG",
         syntax="DROP CATALOG [IF EXISTS] catalog [CASCADE | RESTRICT]",
@@ -85,11 +85,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_drop_catalog,
         policy_effects=effect(PolicyEffect.ADMINISTERS, "DROP CATALOG"),
-        plan=planned_bound(plan_drop_catalog),
+        plan=plan_from_bound(plan_drop_catalog),
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         CreateSchema,
         "CREATE SCHEMA",
         syntax="CREATE {SCHEMA | DATABASE | NAMESPACE} [IF NOT EXISTS] schema [COMMENT 'text'] [LOCATION 'path'] "
@@ -98,11 +98,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_create_schema,
         policy_effects=effect(PolicyEffect.NONE, "CREATE SCHEMA"),
-        plan=planned_bound(plan_create_schema),
+        plan=plan_from_bound(plan_create_schema),
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         DropSchema,
         "DROP SCHEMA",
         syntax="DROP {SCHEMA | DATABASE | NAMESPACE} [IF EXISTS] schema [CASCADE | RESTRICT]",
@@ -110,7 +110,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_drop_schema,
         policy_effects=effect(PolicyEffect.ADMINISTERS, "DROP SCHEMA"),
-        plan=planned_bound(plan_drop_schema),
+        plan=plan_from_bound(plan_drop_schema),
         answers_rows=False,
         reports_work=False,
     ),

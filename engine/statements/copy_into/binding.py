@@ -22,7 +22,7 @@ def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, sourc
     """
     path, owners, location = locate_files(statement.path, view)
     root, files = source.find(location)
-    wanted = _wanted(statement, files)
+    wanted = _selected_files(statement, files)
     if not wanted:
         raise SourceNotFound(statement.path)
     if not statement.force:
@@ -40,7 +40,7 @@ def places_of(files: BoundFiles) -> pa.Table:
     return table.add_column(0, "path", pa.array(paths, pa.string()))
 
 
-def _wanted(statement: CopyInto, files: list[FolderFile]) -> list[FolderFile]:
+def _selected_files(statement: CopyInto, files: list[FolderFile]) -> list[FolderFile]:
     if statement.files:
         by_path = {file.path: file for file in files}
         missing = next((name for name in statement.files if name.lstrip("/") not in by_path), None)

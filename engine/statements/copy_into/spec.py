@@ -20,7 +20,7 @@ from engine.authorization.required_privileges import on_target, reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundFiles, BoundNames, BoundStatement, BoundTable
 from engine.binding.source_files import reading_format, says
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.reads import QueryColumn, ReadPlan
 from engine.planning.plans.writes import CopyPlan, InsertPlan
@@ -30,7 +30,7 @@ from engine.statements.copy_into.binding import bind_files, places_of
 from engine.statements.copy_into.statement import CopyInto
 from engine.statements.insert.planning import plan_insert
 from engine.statements.insert.spec import analyze_insert
-from engine.statements.spec import StatementSpec, changing, effect, planned_analyzed
+from engine.statements.spec import StatementSpec, change_spec, effect, plan_from_analyzed
 from engine.tables.operations import TableOperation
 from engine.tables.scan import FileKind
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
@@ -40,7 +40,7 @@ def plan_copy(analyzed: AnalyzedStatement, statement: CopyInto) -> CopyPlan:
     """Plans COPY INTO. Raises like INSERT."""
     table, (files,) = analyzed.bound.target, analyzed.bound.relations
     assert isinstance(table, BoundTable) and isinstance(files, BoundFiles)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.APPEND)
     return CopyPlan(
         table=table,
@@ -88,11 +88,11 @@ def with_columns(
     format_ = files.format
     is_text = format_.kind in (FileKind.CSV, FileKind.JSON)
     if statement.is_whole and is_text and not says(format_.options, "inferSchema"):
-        fields = tuple(_typed(fields, statement, target))
+        fields = tuple(_typed_fields(fields, statement, target))
     return replace(files, schema=StructType(fields), format=reading_format(format_))
 
 
-def _typed(fields: tuple[StructField, ...], statement: CopyInto, target: BoundTable) -> Iterator[StructField]:
+def _typed_fields(fields: tuple[StructField, ...], statement: CopyInto, target: BoundTable) -> Iterator[StructField]:
     schema = target.snapshot.schema
     names = statement.columns or schema.names
     by_name = not statement.columns and not statement.by_position
@@ -128,7 +128,7 @@ def _analyze(bound: BoundStatement, statement: CopyInto, analyzer: Analyzer) -> 
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         CopyInto,
         "COPY INTO",
         syntax="COPY INTO table [BY POSITION | (columns)] FROM {'path' | (SELECT … FROM 'path')} FILEFORMAT = format "
@@ -139,7 +139,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         # The table's log reveals which files were loaded before.
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_TARGET, "COPY INTO"),
         analyze=_analyze,
-        plan=planned_analyzed(plan_copy),
+        plan=plan_from_analyzed(plan_copy),
         answers_rows=True,
         reports_work=False,
     ),

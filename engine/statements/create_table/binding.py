@@ -41,7 +41,7 @@ def new_table(
         return _new_path(binder, binder.view.resolve_path(path, path_format(parts)), written)
     name = TableName.from_parts(parts, binder.state.current)
     own = binder.formats[_format_for(binder.view, name, provider)]
-    entry = _taken(binder, name)
+    entry = _find_with_name(binder, name)
     if entry is not None:
         return TakenName(entry=entry)
     # the principal is not authorized, which takes precedence over other errors
@@ -93,7 +93,7 @@ def like_provider(binder: Binder, parts: tuple[str, ...], source: BoundTable) ->
     return None if binder.view.is_rest(name.schema_name.catalog_name) else source.entry.format
 
 
-def _taken(binder: Binder, name: TableName) -> CatalogRelation | None:
+def _find_with_name(binder: Binder, name: TableName) -> CatalogRelation | None:
     """Returns the object that has a name to be created, even if it is not visible to the principal; the schema must
     be.
     """
@@ -136,7 +136,7 @@ def replaced_table(
     else:
         name = TableName.from_parts(parts, binder.state.current)
         own = binder.formats[_format_for(binder.view, name, provider)].name
-        taken = _taken(binder, name)
+        taken = _find_with_name(binder, name)
         if not may_hear_of(binder.view, name, taken):
             return None  # the statement's source is checked before the name is reported
         is_there = taken is not None
@@ -168,7 +168,7 @@ def _found_or_free(binder: Binder, location: str) -> TableSnapshot | None:
     return found
 
 
-def dropped(binder: Binder, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:
+def bind_drop(binder: Binder, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:
     """Binds a table or view, even with a broken log. Raises `DropByPath` for a path with a table."""
     path = path_of(parts)
     if path is not None:

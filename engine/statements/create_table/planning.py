@@ -53,13 +53,15 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:
         return CreateTablePlan(entry=None)
-    schema = with_not_nulls(table_schema(statement.columns, captured_settings(bound.state.values)), statement.all_keys)
+    schema = with_not_nulls(
+        table_schema(statement.columns, captured_settings(bound.state.values)), statement.declared_keys
+    )
     entry = new_entry(bound, target, new_policies(bound, statement, target, schema))
     if target.found is not None and statement.replaces:
         raise LocationNotEmpty(str(target.name), target.location)
     if target.found is not None:
         _ensure_same(statement, schema, target.own, target.found)
-        return CreateTablePlan(entry=entry, tolerated=tolerated(if_not_exists=statement.if_not_exists))
+        return CreateTablePlan(entry=entry, tolerated=tolerated_errors(if_not_exists=statement.if_not_exists))
     if not (statement.columns or target.managed or target.is_path):
         # A location without a log is more likely misspelled than meant for a table without columns.
         raise ExternalTableWithoutSchema(str(target.name), target.location)
@@ -72,7 +74,7 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
         expression_checks=plan_expression_checks(
             schema, [(name, check.expression) for name, check in checks_of(statement)], target.location
         ),
-        tolerated=tolerated(if_not_exists=statement.if_not_exists),
+        tolerated=tolerated_errors(if_not_exists=statement.if_not_exists),
     )
 
 
@@ -95,7 +97,7 @@ def plan_create_like(bound: BoundStatement, statement: CreateTableLike, define_:
         is_path=target.is_path,
         definition=definition,
         description=describe_creation("CREATE TABLE", bound, target.managed, definition),
-        tolerated=tolerated(if_not_exists=statement.if_not_exists),
+        tolerated=tolerated_errors(if_not_exists=statement.if_not_exists),
     )
 
 
@@ -136,7 +138,7 @@ def free_name(bound: BoundStatement, *, if_not_exists: bool) -> FreeName | None:
     return None
 
 
-def tolerated(*, if_not_exists: bool) -> tuple[type[TableAlreadyExists], ...]:
+def tolerated_errors(*, if_not_exists: bool) -> tuple[type[TableAlreadyExists], ...]:
     return (TableAlreadyExists,) if if_not_exists else ()
 
 
@@ -157,7 +159,7 @@ def define(bound: BoundStatement, target: FreeName, statement: CreateTable, sche
     """Returns the new table's definition. Raises the format's errors."""
     changes = table_changes(statement, captured_settings(bound.state.values))
     if statement.query is None:
-        changes += new_keys(target.name, schema, statement.all_keys, bound.tables)
+        changes += new_keys(target.name, schema, statement.declared_keys, bound.tables)
     partitions = partition_names(statement, schema)
     return target.own.define(str(target.name), schema, partitions, changes, bound.state.values)
 

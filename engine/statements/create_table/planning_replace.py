@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from catalog.conditions import CannotModifyAppendOnly, ColumnsWithQuery, SchemaNotProvided, StatementNotSupported
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
 from engine.planning.plans.write_plan import WritePlan
@@ -36,7 +36,9 @@ from engine.types.voids import ensure_no_new_void
 
 def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> ReplaceTablePlan:
     table = _replaceable(bound, statement)
-    schema = with_not_nulls(table_schema(statement.columns, captured_settings(bound.state.values)), statement.all_keys)
+    schema = with_not_nulls(
+        table_schema(statement.columns, captured_settings(bound.state.values)), statement.declared_keys
+    )
     if not schema.fields:
         raise SchemaNotProvided(table.label)
     plan = _plan(bound, statement, table, schema)
@@ -69,7 +71,7 @@ def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
     ensure_creatable(statement)
     table = bound.target
     assert isinstance(table, BoundTable)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.OVERWRITE)
         table.snapshot.ensure_supported(TableOperation.METADATA)
     if table.snapshot.table_config.is_append_only:
@@ -90,10 +92,10 @@ def _plan(bound: BoundStatement, statement: CreateTable, table: BoundTable, sche
 
 def _define(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> TableDefinition:
     changes = table_changes(statement, captured_settings(bound.state.values))
-    if statement.query is None and statement.all_keys:
+    if statement.query is None and statement.declared_keys:
         if table.name is None:
             raise StatementNotSupported("A key of a table that is named by its path")
-        changes += new_keys(table.name, schema, statement.all_keys, bound.tables)
-    with naming(table.label):
+        changes += new_keys(table.name, schema, statement.declared_keys, bound.tables)
+    with name_table_in_errors(table.label):
         partitions = partition_names(statement, schema)
-        return table.snapshot.replaced(table.label, schema, partitions, changes, bound.state.values)
+        return table.snapshot.replace_definition(table.label, schema, partitions, changes, bound.state.values)

@@ -14,7 +14,7 @@ from engine.binding.bound import BoundNames, BoundStatement, BoundTable, TakenNa
 from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.plans.plan import Plan
 from engine.planning.reads.read_plan import read_plan
-from engine.statements.create_table.binding import dropped, like_provider, replaced_table
+from engine.statements.create_table.binding import bind_drop, like_provider, replaced_table
 from engine.statements.create_table.binding import new_table as new_name
 from engine.statements.create_table.planning import plan_create_table, plan_drop_table
 from engine.statements.create_table.planning_replace import plan_replace_table, plan_replace_table_as
@@ -34,9 +34,9 @@ from engine.statements.spec import (
     Retry,
     StatementSpec,
     bind_table,
-    changing,
+    change_spec,
     effect,
-    planned_bound,
+    plan_from_bound,
     planned_by_format,
     require_on_target,
 )
@@ -47,7 +47,7 @@ def _bind_create(statement: CreateTable, binder: Binder) -> BoundNames:
     replaced = replaced_table(binder, parts, location, statement.mode, provider)
     target = replaced or new_name(binder, parts, location, provider)
     if statement.query is None:
-        return BoundNames(target=target, relations=binder.parents(parts, statement.all_keys))
+        return BoundNames(target=target, relations=binder.parents(parts, statement.declared_keys))
     return BoundNames(target=target, relations=binder.relations(statement.query.relations, binder.state.current))
 
 
@@ -123,7 +123,7 @@ def _retry(statement: CreateTable | CloneTable) -> Retry:
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         CreateTable,
         "CREATE TABLE",
         syntax="{CREATE [OR REPLACE] | REPLACE} TABLE [IF NOT EXISTS] table [(columns and constraints)] "
@@ -139,7 +139,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         CreateTableLike,
         "CREATE TABLE LIKE",
         syntax="CREATE TABLE [IF NOT EXISTS] table LIKE source [USING format] [LOCATION 'path'] [TBLPROPERTIES (…)]",
@@ -151,7 +151,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         CloneTable,
         "CLONE",
         syntax="{CREATE [OR REPLACE] | REPLACE} TABLE [IF NOT EXISTS] table [SHALLOW | DEEP] CLONE source "
@@ -165,7 +165,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         ConvertTable,
         "CONVERT TO DELTA",
         syntax="CONVERT TO DELTA {table | parquet.`path`} [NO STATISTICS] [PARTITIONED BY (column type, …)]",
@@ -177,15 +177,15 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         DropTable,
         "DROP TABLE",
         syntax="DROP TABLE [IF EXISTS] table [PURGE]",
         example="DROP TABLE IF EXISTS orders",
-        bind=lambda statement, binder: BoundNames(target=dropped(binder, statement.table_parts, statement.if_exists)),
+        bind=lambda statement, binder: BoundNames(target=bind_drop(binder, statement.table_parts, statement.if_exists)),
         required_privileges=require_on_target(Privilege.MANAGE),
         policy_effects=effect(PolicyEffect.ADMINISTERS, "DROP TABLE"),
-        plan=planned_bound(plan_drop_table),
+        plan=plan_from_bound(plan_drop_table),
         answers_rows=False,
         reports_work=False,
     ),

@@ -101,7 +101,7 @@ class CreateTable(Statement):
         return bool(self.partitioned_by or self.partition_terms)
 
     @property
-    def all_keys(self) -> tuple[KeyDef, ...]:
+    def declared_keys(self) -> tuple[KeyDef, ...]:
         return (*(key for column in self.columns for key in column.keys), *self.keys)
 
     @property

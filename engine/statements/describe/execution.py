@@ -130,11 +130,11 @@ def _columns(relation: NamedRelation) -> Iterator[Row]:
             if column.name in names:
                 yield column.name, column.type, column.comment
     if isinstance(relation, BoundTable):
-        yield from _partitioning(relation)
-        yield from _clustering(relation)
+        yield from _partitioning_rows(relation)
+        yield from _clustering_rows(relation)
 
 
-def _partitioning(table: BoundTable) -> Iterator[Row]:
+def _partitioning_rows(table: BoundTable) -> Iterator[Row]:
     """Yields the partitioning as Spark displays partition transforms."""
     terms = table.snapshot.details.partition_terms
     if terms:
@@ -143,7 +143,7 @@ def _partitioning(table: BoundTable) -> Iterator[Row]:
         yield f"Part {number}", str(term), ""
 
 
-def _clustering(table: BoundTable) -> Iterator[Row]:
+def _clustering_rows(table: BoundTable) -> Iterator[Row]:
     fields = {path: field_at(table.snapshot.schema, path) for path in table.snapshot.details.clustering_columns}
     if fields:
         yield "# Clustering Information", "", ""

@@ -25,12 +25,12 @@ from engine.statements.describe.statement import (
     DescribeSchema,
     DescribeTable,
 )
-from engine.statements.spec import StatementSpec, answered, effect, unrestricted
+from engine.statements.spec import StatementSpec, answer_spec, effect, unrestricted
 
 
 def _bind_table(statement: DescribeTable, binder: Binder) -> BoundNames:
     if statement.version is None:
-        return BoundNames(relations=(binder.described(statement.table_parts),))
+        return BoundNames(relations=(binder.bind_for_columns(statement.table_parts),))
     time_travel = AsOfVersion(statement.version)
     return BoundNames(relations=(binder.relation(statement.table_parts, time_travel, binder.state.current),))
 
@@ -47,7 +47,7 @@ def _bind_log(statement: DescribeDetail | DescribeHistory, binder: Binder) -> Bo
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    answered(
+    answer_spec(
         DescribeTable,
         "DESCRIBE TABLE",
         syntax="{DESCRIBE | DESC} [TABLE] [EXTENDED | FORMATTED] table [column] [AS JSON]",
@@ -71,7 +71,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         example="DESCRIBE CATALOG sales",
         answer=describe_catalog,
     ),
-    answered(
+    answer_spec(
         DescribeHistory,
         "DESCRIBE HISTORY",
         syntax="{DESCRIBE | DESC} HISTORY {table | 'path'} [LIMIT n]",
@@ -81,7 +81,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES, "DESCRIBE HISTORY"),
         answer=describe_history,
     ),
-    answered(
+    answer_spec(
         DescribeDetail,
         "DESCRIBE DETAIL",
         syntax="{DESCRIBE | DESC} DETAIL {table | 'path'}",

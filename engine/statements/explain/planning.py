@@ -74,13 +74,11 @@ def _inserts(plan: InsertPlan) -> str:
         case ReplaceTouched():
             return "new files are added, the files of the partitions that get new rows are removed"
         case ReplaceRows(shown=shown):
-            return f"new files are added; of the rows {shown}, {_one_by_one(table)}"
+            return f"new files are added; of the rows {shown}, {_removal(table)}"
         case ReplaceEqual(columns=columns):
-            return (
-                f"new files are added; of the rows that equal a new one in {', '.join(columns)}, {_one_by_one(table)}"
-            )
+            return f"new files are added; of the rows that equal a new one in {', '.join(columns)}, {_removal(table)}"
         case ReplaceRelated(shown=shown):
-            return f"new files are added; of the rows that match a new one by {shown}, {_one_by_one(table)}"
+            return f"new files are added; of the rows that match a new one by {shown}, {_removal(table)}"
         case _:
             assert_never(plan.replacement)
 
@@ -97,10 +95,10 @@ def _deletes(plan: DeletePlan) -> str:
         case ReplaceMatching(shown=shown):
             return f"the files of the partitions {shown} are removed, by the log alone if it has their row counts"
         case ReplaceWholeFiles(shown=shown):
-            rows = _one_by_one(plan.table)
+            rows = _removal(plan.table)
             return f"files are removed if each has rows {shown} alone, or none; else, of these rows, {rows}"
         case None:
-            return f"of the rows {plan.shown}, {_one_by_one(plan.table)}"
+            return f"of the rows {plan.shown}, {_removal(plan.table)}"
         case _:
             assert_never(plan.whole)
 
@@ -108,9 +106,7 @@ def _deletes(plan: DeletePlan) -> str:
 def _updates(plan: UpdatePlan) -> str:
     if plan.rewritten is not None:
         return "files with rows that change are written again, with the new values and the rows that stay"
-    return (
-        f"new values are in new files; of the rows that change, {_one_by_one(plan.table, Capability.VECTORS_ON_UPDATE)}"
-    )
+    return f"new values are in new files; of the rows that change, {_removal(plan.table, Capability.VECTORS_ON_UPDATE)}"
 
 
 def _merges(plan: MergePlan) -> str:
@@ -122,12 +118,12 @@ def _merges(plan: MergePlan) -> str:
     if plan.updates or plan.inserts:
         found.append("new rows and new values are in new files")
     leaves = plan.updates or plan.deletes
-    merged = _one_by_one(plan.table, Capability.VECTORS_ON_MERGE)
+    merged = _removal(plan.table, Capability.VECTORS_ON_MERGE)
     found.append(f"of the rows that change or go, {merged}" if leaves else "no file is removed")
     return "; ".join(found)
 
 
-def _one_by_one(table: BoundTable, feature: Capability = Capability.VECTORS_ON_DELETE) -> str:
+def _removal(table: BoundTable, feature: Capability = Capability.VECTORS_ON_DELETE) -> str:
     """Describes how rows are removed from their files."""
     if table.snapshot.table_config.has(feature):
         return "those in files with other rows are marked in deletion vectors, files of nothing else are removed"

@@ -25,7 +25,7 @@ from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.spec import bind_delete, bind_update, require_row_changes
 from engine.statements.row_changes.statement import Delete, Update
 from engine.statements.select.spec import reading_query
-from engine.statements.spec import StatementSpec, effect, planned_analyzed
+from engine.statements.spec import StatementSpec, effect, plan_from_analyzed
 
 
 def _bind(statement: ExplainWrite, binder: Binder) -> BoundNames:
@@ -62,11 +62,11 @@ def _analyze(bound: BoundStatement, statement: ExplainWrite, analyzer: Analyzer)
 
 
 def _plan(analyzed: AnalyzedStatement, statement: Explain, _: FormatPlanners) -> Plan:
-    note = _noted(answer_from_log(statement.inner, analyzed.bound.relations))
+    note = _metadata_answer_note(answer_from_log(statement.inner, analyzed.bound.relations))
     return ExplainPlan(mode=statement.mode, read=analyzed.query, note=note)
 
 
-def _noted(answer: AnswerPlan | NoAnswer) -> str:
+def _metadata_answer_note(answer: AnswerPlan | NoAnswer) -> str:
     """Describes whether the query is metadata-only."""
     if isinstance(answer, NoAnswer):
         return f"not answered from the log: {answer.reason}"
@@ -91,7 +91,7 @@ _WRITE = replace(
     bind=_bind,
     required_privileges=_require,
     analyze=_analyze,
-    plan=planned_analyzed(explain_write),
+    plan=plan_from_analyzed(explain_write),
 )
 
 SPECS = (_QUERY, _WRITE)

@@ -48,7 +48,7 @@ def read_arguments(cursor: Cursor) -> tuple[PolicyArgument, ...]:
 def _read_argument(cursor: Cursor) -> PolicyArgument:
     text = cursor.take_string()
     if text is not None:
-        return PolicyArgument(literal=_quoted(text))
+        return PolicyArgument(literal=_quote(text))
     if word := cursor.take_any(*_WORDS):
         return PolicyArgument(literal=word)
     interval = _take_interval(cursor)
@@ -73,7 +73,7 @@ def _take_interval(cursor: Cursor) -> str | None:
         return None
     sign = "-" if ahead.take("-") else ""
     text = ahead.take_string()
-    value = ahead.take_number_text() if text is None else _quoted(text)
+    value = ahead.take_number_text() if text is None else _quote(text)
     if value is None:
         return None
     units = [_read_unit(ahead)]
@@ -90,6 +90,6 @@ def _read_unit(cursor: Cursor) -> str:
     return unit
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

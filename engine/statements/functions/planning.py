@@ -20,7 +20,7 @@ from catalog.grants.right_changes import CreateFunction as CreateFunctionChange
 from catalog.grants.right_changes import DropFunction as DropFunctionChange
 from catalog.names import TableName, ensure_new_part
 from engine.binding.bound import BoundFunction, BoundStatement
-from engine.binding.functions import FUNCTION_DEPTH_MAX, columns_named, ensure_body_known
+from engine.binding.functions import FUNCTION_DEPTH_MAX, column_names_in_body, ensure_body_known
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import CatalogPlan, CreateTemporaryFunctionPlan, DropTemporaryFunctionPlan
 from engine.runtime.session_state import is_temporary, temporary_name
@@ -34,7 +34,7 @@ def plan_function(analyzed: AnalyzedStatement, statement: CreateFunction | DropF
     """Plans a function. Raises `FunctionTooDeep` for a function that would call itself, and `TemporaryReference`."""
     bound = analyzed.bound
     if isinstance(statement, DropFunction):
-        return _dropped(bound, statement)
+        return _plan_drop(bound, statement)
     if statement.temporary:
         name = temporary_name(statement.function_parts[-1])
     else:
@@ -55,7 +55,7 @@ def plan_function(analyzed: AnalyzedStatement, statement: CreateFunction | DropF
         returns=_result_type(analyzed, statement),
         body=statement.body,
         current=bound.state.current,
-        columns=columns_named(statement.body, read),
+        columns=column_names_in_body(statement.body, read),
         table_columns=_table_columns(analyzed, statement, name),
         deterministic=statement.deterministic,
         settings=captured_settings(bound.state.values),
@@ -71,7 +71,7 @@ def plan_function(analyzed: AnalyzedStatement, statement: CreateFunction | DropF
     )
 
 
-def _dropped(bound: BoundStatement, statement: DropFunction) -> FunctionPlan:
+def _plan_drop(bound: BoundStatement, statement: DropFunction) -> FunctionPlan:
     if statement.temporary:
         found = bound.state.temporary_function(statement.function_parts)
         if found is None and not statement.if_exists:

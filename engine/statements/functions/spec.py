@@ -22,9 +22,9 @@ from engine.statements.functions.planning import plan_function
 from engine.statements.functions.statement import CreateFunction, DescribeFunction, DropFunction
 from engine.statements.spec import (
     StatementSpec,
-    changing,
+    change_spec,
     effect,
-    planned_analyzed,
+    plan_from_analyzed,
     unrestricted,
 )
 
@@ -57,7 +57,7 @@ def bind_dropped_function(statement: DropFunction, binder: Binder) -> FunctionEn
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         CreateFunction,
         "CREATE FUNCTION",
         syntax="CREATE [OR REPLACE] [TEMPORARY] FUNCTION [IF NOT EXISTS] function "
@@ -68,11 +68,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_create,
         policy_effects=effect(PolicyEffect.READS_THROUGH_POLICIES, "CREATE FUNCTION"),
         analyze=_analyze,
-        plan=planned_analyzed(plan_function),
+        plan=plan_from_analyzed(plan_function),
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         DropFunction,
         "DROP FUNCTION",
         syntax="DROP [TEMPORARY] FUNCTION [IF EXISTS] function",
@@ -80,7 +80,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=lambda statement, binder: BoundNames(securable=bind_dropped_function(statement, binder)),
         required_privileges=lambda bound, _: on_securable(bound, Privilege.MANAGE),
         policy_effects=effect(PolicyEffect.NONE, "DROP FUNCTION"),
-        plan=planned_analyzed(plan_function),
+        plan=plan_from_analyzed(plan_function),
         answers_rows=False,
         reports_work=False,
     ),

@@ -13,7 +13,7 @@ from catalog.grants.privileges import Kind, Principal, PrincipalKind, group
 from catalog.grants.right_changes import known_users, principal_of
 from catalog.grants.rights import kind_of
 from catalog.names import like_matcher
-from catalog.view import effective_grants, own_grants
+from catalog.view import effective_grants, grants_on
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.statements.grants.statement import GrantListing, ShowGrants, ShowGroups, ShowLocations, ShowUsers
@@ -52,7 +52,7 @@ def _grants(bound: BoundStatement, statement: ShowGrants) -> list[tuple[str, str
     if statement.securable is None:
         entries: list[SecurableEntry] = [state.server, *bound.view.catalogs(), *bound.view.find_schemas(None)]
         entries += [*state.relations.values(), *state.functions.values(), *bound.view.external_locations()]
-        found = [(entry, grant) for entry in entries for grant in own_grants(bound.view, entry)]
+        found = [(entry, grant) for entry in entries for grant in grants_on(bound.view, entry)]
     else:
         assert bound.securable is not None
         found = list(effective_grants(bound.view, bound.securable))

@@ -61,13 +61,15 @@ def plan_rights(bound: BoundStatement, statement: RightStatement) -> CatalogPlan
             on = _applicable(bound.securable, privileges)
             grantor = bound.state.principal
             granted = GrantPrivileges(on, named_principal(bound, principal), privileges, grantor)
-            return _noted(bound, _plan(bound, granted))
+            return _with_warning(bound, _plan(bound, granted))
         case RevokeRights(privileges=privileges, principal=principal):
             on = _applicable(bound.securable, privileges)
             revoked = RevokePrivileges(on, principal_of(bound.view.state, principal.name, principal.kind), privileges)
-            return _noted(bound, _plan(bound, revoked))
+            return _with_warning(bound, _plan(bound, revoked))
         case AlterOwner(owner=owner):
-            return _noted(bound, _plan(bound, SetOwner(_named(bound.securable), named_principal(bound, owner))))
+            return _with_warning(
+                bound, _plan(bound, SetOwner(_securable_of(bound.securable), named_principal(bound, owner)))
+            )
         case CreateGroup(name=name, members=members):
             group_entry = GroupEntry(name=name, members=_principals(bound, members))
             tolerated = (GroupAlreadyExists,) if statement.if_not_exists else ()
@@ -94,7 +96,7 @@ def _plan(bound: BoundStatement, change: RightChange) -> CatalogPlan:
     return CatalogPlan(change=change, condition=bound.condition)
 
 
-def _noted(bound: BoundStatement, plan: CatalogPlan) -> CatalogPlan:
+def _with_warning(bound: BoundStatement, plan: CatalogPlan) -> CatalogPlan:
     """Returns `plan` with a warning if the server has no authentication, so that privileges have no effect."""
     return plan if bound.view.rights is not None else replace(plan, warning=_NOT_IN_FORCE)
 
@@ -103,13 +105,13 @@ def _principals(bound: BoundStatement, names: Iterable[PrincipalName]) -> tuple[
     return tuple(named_principal(bound, name) for name in names)
 
 
-def _named(entry: SecurableEntry | None) -> Securable:
+def _securable_of(entry: SecurableEntry | None) -> Securable:
     assert entry is not None
     return Securable(kind_of(entry), None if isinstance(entry, ServerEntry) else entry.name)
 
 
 def _applicable(entry: SecurableEntry | None, privileges: Iterable[Privilege]) -> Securable:
-    on = _named(entry)
+    on = _securable_of(entry)
     for privilege in privileges:
         if privilege not in PRIVILEGES[on.kind]:
             raise PrivilegeNotOfKind(privilege.value, on.kind.value, ", ".join(sorted(PRIVILEGES[on.kind])))

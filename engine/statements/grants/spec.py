@@ -36,10 +36,10 @@ from engine.statements.grants.statement import (
 )
 from engine.statements.spec import (
     StatementSpec,
-    changing,
+    change_spec,
     effect,
     names_nothing,
-    planned_bound,
+    plan_from_bound,
     unrestricted,
 )
 
@@ -115,7 +115,7 @@ def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         GrantRights,
         "GRANT",
         syntax="GRANT privilege, … ON {SERVER | kind name} TO [USER | GROUP] principal",
@@ -123,12 +123,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind,
         required_privileges=require_managed,
         policy_effects=_NO_ROWS,
-        plan=planned_bound(plan_rights),
+        plan=plan_from_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         RevokeRights,
         "REVOKE",
         syntax="REVOKE privilege, … ON {SERVER | kind name} FROM [USER | GROUP] principal",
@@ -136,12 +136,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind,
         required_privileges=require_managed,
         policy_effects=_NO_ROWS,
-        plan=planned_bound(plan_rights),
+        plan=plan_from_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         AlterOwner,
         "ALTER OWNER",
         syntax="ALTER {CATALOG | SCHEMA | TABLE | VIEW | FUNCTION | EXTERNAL LOCATION} name [SET] OWNER TO principal",
@@ -149,12 +149,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind,
         required_privileges=_require_owner,
         policy_effects=effect(PolicyEffect.ADMINISTERS, "ALTER OWNER"),
-        plan=planned_bound(plan_rights),
+        plan=plan_from_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         CreateGroup,
         "CREATE GROUP",
         syntax="CREATE GROUP [IF NOT EXISTS] group [WITH [USER user, …] [GROUP group, …]]",
@@ -162,12 +162,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_admin,
         policy_effects=_NO_ROWS,
-        plan=planned_bound(plan_rights),
+        plan=plan_from_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         AlterGroup,
         "ALTER GROUP",
         syntax="ALTER GROUP group {ADD | DROP} [USER user, …] [GROUP group, …]",
@@ -175,12 +175,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_admin,
         policy_effects=_NO_ROWS,
-        plan=planned_bound(plan_rights),
+        plan=plan_from_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         DropGroup,
         "DROP GROUP",
         syntax="DROP GROUP [IF EXISTS] group",
@@ -188,12 +188,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_admin,
         policy_effects=_NO_ROWS,
-        plan=planned_bound(plan_rights),
+        plan=plan_from_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         CreateLocation,
         "CREATE EXTERNAL LOCATION",
         syntax="CREATE EXTERNAL LOCATION [IF NOT EXISTS] location URL 'path' [COMMENT 'text']",
@@ -201,12 +201,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_create_location,
         policy_effects=_NO_ROWS,
-        plan=planned_bound(plan_rights),
+        plan=plan_from_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         DropLocation,
         "DROP EXTERNAL LOCATION",
         syntax="DROP EXTERNAL LOCATION [IF EXISTS] location",
@@ -214,7 +214,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind_location,
         required_privileges=require_managed,
         policy_effects=_NO_ROWS,
-        plan=planned_bound(plan_rights),
+        plan=plan_from_bound(plan_rights),
         use=Use.WRITE,
         answers_rows=False,
         reports_work=False,

@@ -22,7 +22,7 @@ def ensure_no_positions(parameters: Sequence[Parameter]) -> None:
         raise UnsupportedClause("A parameter '?' in several INSERTs", "Give the parameter a name, as in :start.")
 
 
-def one_by_one(inserts: Sequence[Insert], runs: Sequence[Callable[[], Outcome]]) -> Outcome:
+def run_in_order(inserts: Sequence[Insert], runs: Sequence[Callable[[], Outcome]]) -> Outcome:
     """Runs the INSERTs in order; returns the total row count."""
     rows = 0
     for index, run in enumerate(runs):

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from catalog.conditions import StatementNotSupported, UnsupportedClause
 from engine.runtime.parameters import Parameter
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, each_token, tokenize
+from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, tokenize, tokenize_with_constants
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.parameters import with_values
@@ -185,7 +185,7 @@ def _defaults(source: Query) -> Defaults:
     tokens = tokenize(source.text)
     if not any(token.token_type == TokenType.DEFAULT for token in tokens):
         return Defaults()
-    tokens = each_token(source.text)  # rows are counted
+    tokens = tokenize_with_constants(source.text)  # rows are counted
     is_values = tokens[0].token_type == TokenType.VALUES
     if not is_values and tokens[0].token_type != TokenType.SELECT:
         return Defaults()

@@ -13,7 +13,7 @@ from catalog.names import quote
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.enforcement.stored_values import stored_partition_value
 from engine.errors.column_errors import column_not_found
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.analyzed import AnalyzedStatement, InsertRows
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.planning.plans.file_writes import FieldMatching
@@ -31,10 +31,10 @@ from engine.planning.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.planning.semantics.conditions import joint_condition, own_condition_check, rows_matching
+from engine.planning.semantics.conditions import joint_condition, rows_matching, target_condition_check
 from engine.planning.semantics.idempotence import idempotent_write
 from engine.planning.semantics.query_columns import given_fields, table_fields
-from engine.sql.expressions import Expression, one_line, parse_expression
+from engine.sql.expressions import Expression, parse_expression, to_one_line
 from engine.statements.create_table.planning import (
     define,
     describe_creation,
@@ -42,13 +42,13 @@ from engine.statements.create_table.planning import (
     free_name,
     new_entry,
     operation_name,
-    tolerated,
+    tolerated_errors,
 )
 from engine.statements.create_table.statement import CreateTable
 from engine.statements.insert.planning_fields import field_matching
 from engine.statements.insert.planning_rows import REPLACE_WHERE
 from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceUsing
-from engine.statements.merge.planning_evolution import evolved
+from engine.statements.merge.planning_evolution import evolve_definition
 from engine.statements.policies.planning import new_policies
 from engine.statements.row_changes.planning import reads_besides
 from engine.tables.definition import TableDefinition
@@ -67,9 +67,9 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
     table = bound.target
     assert isinstance(table, BoundTable) and insert is not None
     replacement = _replacement(bound, statement, insert.rows, insert.condition)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(_operation(replacement))
-    rows, definition = _evolved(table, insert, analyzed, statement)
+    rows, definition = _evolve(table, insert, analyzed, statement)
     return InsertPlan(
         table=table,
         source=analyzed.query,
@@ -87,18 +87,18 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
         idempotent_write=idempotent_write(bound.state),
         expression_checks=None
         if insert.condition is None
-        else own_condition_check(table, REPLACE_WHERE, insert.condition),
+        else target_condition_check(table, REPLACE_WHERE, insert.condition),
     )
 
 
-def _evolved(
+def _evolve(
     table: BoundTable, insert: InsertRows, analyzed: AnalyzedStatement, statement: Insert
 ) -> tuple[WritePlan, TableDefinition | None]:
     """Returns the rows with the query's column details, and the definition if columns are new."""
     rows, given = insert.rows, given_fields(analyzed.columns or ())
     fields = field_matching(rows, statement, given, evolves=insert.evolves)
     by_name = fields is not FieldMatching.POSITION
-    definition = evolved(table, rows, given, statement.by_name, by_name) if insert.evolves else None
+    definition = evolve_definition(table, rows, given, statement.by_name, by_name) if insert.evolves else None
     if definition is not None:
         rows = replace(rows, config=definition.config(rows.table))
     names = tuple(column.name for column in given) if statement.by_name else None
@@ -108,7 +108,7 @@ def _evolved(
 def plan_truncate(bound: BoundStatement) -> TruncatePlan:
     table = bound.target
     assert isinstance(table, BoundTable)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.OVERWRITE)
     description = CommitDescription(
         name="TRUNCATE", operation=TableOperation.OVERWRITE, user_name=bound.state.principal, parameters={}
@@ -140,7 +140,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
         source=analyzed.query,
         rows=WritePlan(table=str(target.name), config=config),
         idempotent_write=idempotent_write(bound.state),
-        tolerated=tolerated(if_not_exists=statement.if_not_exists),
+        tolerated=tolerated_errors(if_not_exists=statement.if_not_exists),
     )
 
 
@@ -164,7 +164,7 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own:
         if rows.config.partition_sources:  # files contain these columns, and may have another partition spec
             assert isinstance(bound.target, BoundTable)
             return rows_matching(bound.target, parse_expression(condition))
-        return ReplaceMatching(condition=condition, shown=one_line(condition))
+        return ReplaceMatching(condition=condition, shown=to_one_line(condition))
     return ReplaceAll()
 
 
@@ -197,7 +197,7 @@ def _replace_on(bound: BoundStatement, statement: Insert, on: ReplaceOn) -> Repl
         condition=joint_condition(table, REPLACE_ON, on.condition, has_alias=has_alias),
         alias=statement.alias or statement.table_parts[-1],
         source_alias=on.source_alias,
-        shown=one_line(on.condition),
+        shown=to_one_line(on.condition),
     )
 
 

@@ -19,7 +19,7 @@ from engine.enforcement.columns import match_columns, partition_column
 from engine.enforcement.computed_columns import default_text
 from engine.planning.analyzed import DefaultValues, GivenRows, InsertRows
 from engine.planning.plans.write_plan import LiteralRows, WritePlan
-from engine.planning.semantics.conditions import own_condition
+from engine.planning.semantics.conditions import target_condition
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import Expression
 from engine.sql.query.splice import Edit
@@ -37,7 +37,7 @@ def insert_rows(bound: BoundStatement, statement: Insert) -> InsertRows:
     table = bound.target
     assert isinstance(table, BoundTable)
     _ensure_clauses_fit(statement)
-    own = _own_condition(table, statement)
+    own = _replace_where_condition(table, statement)
     defaults = find_defaults(_rows(table, statement, own), statement)
     evolves = statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true"
     if len(defaults.parts) > 1 and (evolves or isinstance(statement.replace, ReplaceOn)):
@@ -52,11 +52,11 @@ def _ensure_clauses_fit(statement: Insert) -> None:
         raise ColumnsWithReplaceOn()
 
 
-def _own_condition(table: BoundTable, statement: Insert) -> Expression | None:
+def _replace_where_condition(table: BoundTable, statement: Insert) -> Expression | None:
     """Returns the REPLACE WHERE condition."""
     if not isinstance(statement.replace, ReplaceWhere):
         return None
-    return own_condition(table, REPLACE_WHERE, statement.replace.condition)
+    return target_condition(table, REPLACE_WHERE, statement.replace.condition)
 
 
 def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> WritePlan:

@@ -17,7 +17,7 @@ from engine.statements.insert.planning import plan_insert
 from engine.statements.insert.planning_fields import depends_on_names
 from engine.statements.insert.planning_rows import insert_rows
 from engine.statements.insert.statement import Insert, ReplaceOn
-from engine.statements.spec import StatementSpec, changing, planned_analyzed
+from engine.statements.spec import StatementSpec, change_spec, plan_from_analyzed
 
 
 def bind_insert(statement: Insert, binder: Binder) -> BoundNames:
@@ -56,7 +56,7 @@ def analyze_insert(bound: BoundStatement, statement: Insert, analyzer: Analyzer)
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         Insert,
         "INSERT",
         syntax="INSERT [WITH SCHEMA EVOLUTION] {INTO | OVERWRITE} [TABLE] table [PARTITION (…)] [BY NAME | (columns)] "
@@ -66,7 +66,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_insert,
         policy_effects=_effects,
         analyze=analyze_insert,
-        plan=planned_analyzed(plan_insert),
+        plan=plan_from_analyzed(plan_insert),
         answers_rows=False,
         reports_work=False,
     ),

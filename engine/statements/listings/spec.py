@@ -30,34 +30,36 @@ from engine.statements.listings.statement import (
     ListTables,
     TablePattern,
 )
-from engine.statements.spec import StatementSpec, answered, effect, unrestricted
+from engine.statements.spec import StatementSpec, answer_spec, effect, unrestricted
 
 
 def _find_tables(statement: FindTables, binder: Binder) -> BoundNames:
     schemas, names = any_matcher(statement.schema_pattern), any_matcher(statement.table_pattern)
-    return BoundNames(relations=binder.commented(statement.catalog, schemas, names))
+    return BoundNames(relations=binder.relations_with_comments(statement.catalog, schemas, names))
 
 
 def _find_columns(statement: FindColumns, binder: Binder) -> BoundNames:
     schemas, names = any_matcher(statement.schema_pattern), any_matcher(statement.table_pattern)
-    return BoundNames(relations=tuple(binder.listed(statement.catalog, schemas, names)))
+    return BoundNames(relations=tuple(binder.matching_relations(statement.catalog, schemas, names)))
 
 
 def _list_tables(statement: ListTables, binder: Binder) -> BoundNames:
     schemas, names = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.table_pattern)
-    return BoundNames(relations=binder.commented(statement.catalog, schemas, names))
+    return BoundNames(relations=binder.relations_with_comments(statement.catalog, schemas, names))
 
 
 def _list_columns(statement: ListColumns, binder: Binder) -> BoundNames:
     schemas, names = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.table_pattern)
-    return BoundNames(relations=tuple(binder.listed(statement.catalog, schemas, names)))
+    return BoundNames(relations=tuple(binder.matching_relations(statement.catalog, schemas, names)))
 
 
 def _list_keys(pattern: TablePattern, binder: Binder) -> BoundNames:
-    return BoundNames(relations=tuple(binder.listed(pattern[0], _named(pattern[1]), _named(pattern[2]))))
+    return BoundNames(
+        relations=tuple(binder.matching_relations(pattern[0], _name_matcher(pattern[1]), _name_matcher(pattern[2])))
+    )
 
 
-def _named(name: str | None) -> Matcher:
+def _name_matcher(name: str | None) -> Matcher:
     return matches_all if name is None else lambda other: fold(other) == fold(name)
 
 
@@ -109,7 +111,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         "SHOW KEYS",
         syntax="SHOW [PRIMARY | FOREIGN] KEYS {IN | FROM} table",
         example="SHOW PRIMARY KEYS IN orders",
-        bind=lambda statement, binder: BoundNames(relations=(binder.described(statement.table_parts),)),
+        bind=lambda statement, binder: BoundNames(relations=(binder.bind_for_columns(statement.table_parts),)),
         answer=find_keys,
     ),
     unrestricted(
@@ -158,7 +160,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=lambda statement, binder: _list_keys(statement.child, binder),
         answer=list_keys,
     ),
-    answered(
+    answer_spec(
         ListFiles,
         "A list of files",
         syntax="",

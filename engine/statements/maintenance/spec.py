@@ -19,7 +19,7 @@ from engine.statements.maintenance.statement import (
     RestoreTable,
     Vacuum,
 )
-from engine.statements.spec import StatementSpec, bind_table, changing, effect, planned_by_format, require_on_target
+from engine.statements.spec import StatementSpec, bind_table, change_spec, effect, planned_by_format, require_on_target
 
 
 def _require_rewrite(bound: BoundStatement, statement: Optimize | Reorg) -> Iterable[Requirement]:
@@ -46,7 +46,7 @@ def _effects_of_removal(_: BoundStatement, statement: Vacuum | RepairTable) -> I
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         Optimize,
         "OPTIMIZE",
         syntax="OPTIMIZE table [FULL] [WHERE condition] [ZORDER BY (columns)]",
@@ -58,7 +58,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=True,
         answers_rows=True,
     ),
-    changing(
+    change_spec(
         Reorg,
         "REORG TABLE",
         syntax="REORG TABLE table [WHERE condition] APPLY (PURGE)",
@@ -70,7 +70,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=True,
         answers_rows=True,
     ),
-    changing(
+    change_spec(
         Vacuum,
         "VACUUM",
         syntax="VACUUM {table | 'path'} [LITE | FULL] [RETAIN n HOURS] [DRY RUN]",
@@ -82,14 +82,14 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=True,
         answers_rows=True,
     ),
-    changing(
+    change_spec(
         RestoreTable,
         "RESTORE",
         syntax="RESTORE [TABLE] {table | 'path'} [TO] {VERSION | TIMESTAMP} AS OF version",
         example="RESTORE TABLE orders TO VERSION AS OF 3",
         bind=lambda statement, binder: BoundNames(
             target=binder.table(statement.table_parts),
-            relations=(binder.restored(statement.table_parts, statement.to),),
+            relations=(binder.bind_version_to_restore(statement.table_parts, statement.to),),
         ),
         required_privileges=require_on_target(Privilege.MANAGE),
         policy_effects=effect(PolicyEffect.ADMINISTERS, "RESTORE"),
@@ -97,7 +97,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=True,
         answers_rows=True,
     ),
-    changing(
+    change_spec(
         RepairTable,
         "FSCK REPAIR TABLE",
         syntax="FSCK REPAIR TABLE {table | 'path'} [DRY RUN]",
@@ -109,7 +109,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=True,
         answers_rows=True,
     ),
-    changing(
+    change_spec(
         GenerateManifest,
         "GENERATE",
         syntax="GENERATE symlink_format_manifest FOR TABLE {table | 'path'}",
@@ -121,7 +121,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         AnalyzeTable,
         "ANALYZE TABLE",
         syntax="ANALYZE TABLE table COMPUTE [DELTA] STATISTICS [NOSCAN | FOR COLUMNS columns | FOR ALL COLUMNS]",

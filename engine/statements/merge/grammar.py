@@ -51,10 +51,10 @@ def parse_merge(cursor: Cursor, ctes: Span | None = None) -> Merge:
     condition = _read_span(cursor, *_NEXT, what="a condition")
     composer = TargetComposer(cursor.text, ctes, table, alias)
     clauses = _read_clauses(cursor, composer)
-    whole = composer.begun()
+    whole = composer.begin()
     whole.own("SELECT * FROM ")
     place = whole.piece(piece)
-    source = whole.parsed()
+    source = whole.parse()
     source_alias, is_table = lone_source(source.text, cursor.fail("one source is expected"))
     source_alias = source_alias or Names([cursor.text]).new("source")
     is_table = is_table and [each.span.start for each in source.relations] == [place.start]
@@ -70,7 +70,7 @@ def parse_merge(cursor: Cursor, ctes: Span | None = None) -> Merge:
         condition=composer.text(condition),
         clauses=tuple(composing.clause(number) for number in range(len(clauses))),
         pairs=composing.pairs(),
-        unmatched=composing.unmatched(),
+        unmatched=composing.compose_unmatched(),
         schema_evolution=schema_evolution,
     )
 
@@ -142,16 +142,16 @@ class _MergeComposer:
 
     def pairs(self) -> TargetQuery:
         """Returns `SELECT number … FROM t JOIN source ON condition`."""
-        composed = self._selecting(ClauseKind.MATCHED)
+        composed = self._select_clause_number(ClauseKind.MATCHED)
         items = composed.own("")
         place = self.target.from_target(composed)
         return composed.over_target(items, place, self._join(composed, " JOIN "))
 
-    def unmatched(self) -> TargetQuery | None:
+    def compose_unmatched(self) -> TargetQuery | None:
         """Returns `SELECT number … FROM t LEFT ANTI JOIN source ON condition`."""
         if all(clause.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE for clause in self.clauses):
             return None
-        composed = self._selecting(ClauseKind.NOT_MATCHED_BY_SOURCE)
+        composed = self._select_clause_number(ClauseKind.NOT_MATCHED_BY_SOURCE)
         items = composed.own("")
         place = self.target.from_target(composed)
         return composed.over_target(items, place, self._join(composed, " LEFT ANTI JOIN "))
@@ -170,7 +170,7 @@ class _MergeComposer:
 
     def _values(self, clause: _Clause) -> TargetQuery:
         """Returns `SELECT number, value, … FROM` the rows that the clause may apply to."""
-        composed = self._selecting(clause.kind)
+        composed = self._select_clause_number(clause.kind)
         for _, span in clause.assignments or ():
             composed.own(", ")
             if span is None:
@@ -188,9 +188,9 @@ class _MergeComposer:
                 source = self._join(composed, " JOIN ")
         return composed.over_target(items, place, source)
 
-    def _selecting(self, kind: ClauseKind) -> ComposedQuery:
+    def _select_clause_number(self, kind: ClauseKind) -> ComposedQuery:
         """Returns `SELECT number`, for this kind's clause."""
-        composed = self.target.begun()
+        composed = self.target.begin()
         composed.own("SELECT CASE")
         for number, clause in enumerate(self.clauses, 1):
             if clause.kind is kind:

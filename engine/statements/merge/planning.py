@@ -33,18 +33,18 @@ from engine.planning.plans.reads import QueryColumn, TargetRead
 from engine.planning.plans.write_plan import WritePlan
 from engine.planning.plans.writes import MATCHING_SOURCE, ChangedValues, MatchedKey, MergePlan
 from engine.planning.reads.scans import read_scan, row_id_columns
-from engine.planning.reads.target_reads import TargetReading, arranged, bitmaps, policy_of_target
+from engine.planning.reads.target_reads import TargetReading, bitmaps, policy_of_target, project
 from engine.planning.semantics.allowed_expressions import condition_refusals
-from engine.planning.semantics.assignments import assigned_values, assignment_refusals, own_path
+from engine.planning.semantics.assignments import assigned_values, assignment_refusals, path_in_table
 from engine.planning.semantics.conditions import ensure_no_metadata
 from engine.planning.semantics.idempotence import idempotent_write
 from engine.planning.semantics.query_columns import given_fields, materialized_scan
 from engine.runtime.settings import AUTO_MERGE
-from engine.sql.expressions import one_line, parse_any_expression
-from engine.sql.query.source_text import joined
-from engine.sql.query.splice import own_alias
+from engine.sql.expressions import parse_any_expression, to_one_line
+from engine.sql.query.source_text import join_texts
+from engine.sql.query.splice import generated_alias
 from engine.sql.query.values import Assignment, TargetQuery
-from engine.statements.merge.planning_evolution import assigned_fields, evolved
+from engine.statements.merge.planning_evolution import assigned_fields, evolve_definition
 from engine.statements.merge.planning_keys import matched_keys
 from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, MergeClause, SetAction, StarAction
 from engine.statements.row_changes.planning import reads_besides, target_of
@@ -66,7 +66,7 @@ def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
     bound, columns = analyzed.bound, analyzed.columns or ()
     table = target_of(bound)
     _ensure_clauses(table, statement, columns)
-    merging = _Merging(analyzed, statement, table, columns)
+    merging = _MergeBuilder(analyzed, statement, table, columns)
     clauses = list(enumerate(statement.clauses, 1))
     return MergePlan(
         table=table,
@@ -116,7 +116,7 @@ def _ensure_clauses(table: BoundTable, statement: Merge, columns: Sequence[Query
                 ensure_no_metadata(table, MERGE, parse_any_expression(each.text), "A value")
 
 
-class _Merging:
+class _MergeBuilder:
     """The shared state in one plan's construction."""
 
     def __init__(
@@ -157,11 +157,11 @@ class _Merging:
         self._ids = row_id_columns(table.label, self._reading.target.row_tracking)
         self._evolves = statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true"
         self._fields = FieldMatching.FILLED if self._evolves else FieldMatching.NAME
-        self.definition = self._defined()
+        self.definition = self._definition()
         self._config = self.definition.config(table.label)
         self._source_relation = found[0] if found and statement.source_parts is not None else None
 
-    def _defined(self) -> TableDefinition:
+    def _definition(self) -> TableDefinition:
         """Returns the table's definition, evolved by new source columns if a clause assigns them."""
         snapshot = self._table.snapshot
         if not self._evolves:
@@ -174,7 +174,7 @@ class _Merging:
         of_source = (StructField(column.name, PrimitiveType.VOID) for column in self._columns)
         known = StructType((*snapshot.schema.fields, *of_source))
         paths = {
-            tuple(map(fold, own_path(self._table, known, each.path, self._statement.alias)))
+            tuple(map(fold, path_in_table(self._table, known, each.path, self._statement.alias)))
             for action in actions
             if isinstance(action, SetAction)
             for each in action.assignments
@@ -182,24 +182,24 @@ class _Merging:
         columns = [column for column in self._columns if takes_all or fold(column.name) in {path[0] for path in paths}]
         given = tuple(assigned_fields(given_fields(columns), paths, takes_all=takes_all))
         rows = WritePlan(table=self._table.label, config=snapshot.table_config)
-        return evolved(self._table, rows, given, by_name=True, fields_by_name=True) or snapshot.definition
+        return evolve_definition(self._table, rows, given, by_name=True, fields_by_name=True) or snapshot.definition
 
     def _target_name(self, query: TargetQuery) -> str:
         """Returns the table's name in this query's text."""
         if self._statement.is_of_one_name:
             assert query.target is not None
-            return own_alias(query.target)
+            return generated_alias(query.target)
         return quote(self._statement.alias or self._statement.table_parts[-1])
 
     def _source_name(self, query: TargetQuery) -> str:
         if self._statement.is_of_one_name:
             assert query.source_relation is not None
-            return own_alias(query.source_relation)
+            return generated_alias(query.source_relation)
         return quote(self._statement.source_alias)
 
     def _text(self, query: TargetQuery, items: Sequence[str], *, are_found: bool = False) -> str:
         more = "".join(f", {item}" for item in items)
-        return self._reading.spliced(query, self._relations[id(query.query)], more, are_found=are_found)
+        return self._reading.splice_text(query, self._relations[id(query.query)], more, are_found=are_found)
 
     # --- Matched rows ------------------------------------------------------------------------------------------------
 
@@ -217,15 +217,15 @@ class _Merging:
         if sides:
             items = [f"{own}.base_row_id", f"{own}.row_index", f"{other}.base_row_id", f"{other}.row_index"]
             pairs = self._text(self._statement.pairs, items)
-            parts.append(arranged(pairs, ("k", "f", "i", "sf", "si"), [f"inline(array({', '.join(sides)}))"]))
+            parts.append(project(pairs, ("k", "f", "i", "sf", "si"), [f"inline(array({', '.join(sides)}))"]))
         # WHEN NOT MATCHED BY SOURCE concerns target rows that the join above does not return: an anti-join finds them.
         if self._statement.unmatched is not None:
             lone = self._text(self._statement.unmatched, [f"{own}.base_row_id", f"{own}.row_index"])
-            parts.append(arranged(lone, ("k", "f", "i"), ["f", "k", "i + 1 AS i"]))
+            parts.append(project(lone, ("k", "f", "i"), ["f", "k", "i + 1 AS i"]))
         union = [piece for part in parts for piece in (" UNION ALL ", "(", part, ")")][1:]
         # k is NULL for pairs to which no clause applies. They are matched, but nothing
         # happens to them.
-        text = joined(("SELECT * FROM (", *union, "\n) WHERE k IS NOT NULL"))
+        text = join_texts(("SELECT * FROM (", *union, "\n) WHERE k IS NOT NULL"))
         # A subquery on the target is another scan of the same files, with a condition of
         # its own.
         is_once = len(parts) == 1 and not self._has_subquery()
@@ -258,14 +258,14 @@ class _Merging:
         # The message shows the target row by the columns that the user compared, as far as
         # they can be told apart.
         own_paths = [path for path in paths if fold(path[0]) != fold(self._statement.source_alias)]
-        found = [schema.field(own_path(self._table, schema, path, self._statement.alias)[0]) for path in own_paths]
+        found = [schema.field(path_in_table(self._table, schema, path, self._statement.alias)[0]) for path in own_paths]
         names = list(dict.fromkeys(field.name for field in found if field is not None)) or list(schema.names)
         target = self._target_name(self._statement.pairs)
         row = ", ".join(f"{target}.{quote(name)}" for name in names[:20])
         key = f"to_json(struct({row}), map('ignoreNullFields', 'false'))"
         pairs = self._text(self._statement.pairs, [f"{own}.file_path", f"{own}.row_index", key])
         several = "k IS NOT NULL GROUP BY f, i HAVING count(*) > 1 LIMIT 1"
-        text = arranged(pairs, ("k", "f", "i", "r"), ["min(r)"], several)
+        text = project(pairs, ("k", "f", "i", "r"), ["min(r)"], several)
         return self._reading.read(text)
 
     def checks(self) -> tuple[QueryCheck, ...]:
@@ -288,10 +288,10 @@ class _Merging:
         assert not isinstance(clause.action, DeleteAction)
         query = clause.action.values
         unassigned = [
-            f"{self._target_name(query)}.{self._reading.stored(column.name)}"
+            f"{self._target_name(query)}.{self._reading.stored_value(column.name)}"
             if old_schema.field(column.name)
             else "NULL"
-            for column in new.unassigned
+            for column in new.old_columns
         ]
         row_id = [f"{self._reading.target.metadata}.row_id"] if ids else []
         text = self._text(query, (*self._stars_of(clause, assignments), *unassigned, *row_id), are_found=True)
@@ -304,7 +304,7 @@ class _Merging:
         # Several source rows may match, of which only those under this clause give the new
         # values. Without a source there is one row for each target row.
         condition = f"{clause_name} = {number}" if clause.kind is ClauseKind.MATCHED else None
-        read = arranged(text, (clause_name, *given, *old, *moved), items, condition)
+        read = project(text, (clause_name, *given, *old, *moved), items, condition)
         return ChangedValues(
             clause=number,
             values=self._reading.read(read, with_ids=bool(ids)),
@@ -330,7 +330,7 @@ class _Merging:
         if not pairs:
             raise StatementNotSupported("An INSERT clause of a MERGE whose values are all DEFAULT")
         items = [name for _, name in pairs]
-        read = arranged(text, (clause_name, *given), items, f"{clause_name} = {number}")
+        read = project(text, (clause_name, *given), items, f"{clause_name} = {number}")
         return ChangedValues(
             clause=number,
             values=self._reading.read(read, of=self.source),
@@ -346,7 +346,7 @@ class _Merging:
     def _assignments(self, clause: MergeClause) -> tuple[Assignment, ...]:
         match clause.action:
             case SetAction(assignments=assignments) if clause.kind is ClauseKind.NOT_MATCHED:
-                return self._inserted(assignments)
+                return self._insert_assignments(assignments)
             case SetAction(assignments=assignments):
                 return assignments
             case StarAction():
@@ -356,11 +356,11 @@ class _Merging:
             case _:
                 assert_never(clause.action)
 
-    def _inserted(self, assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
+    def _insert_assignments(self, assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
         """Returns the assignments with columns as spelled in the table; fields are not allowed."""
         schema, found, seen = self._config.schema, [], set()
         for each in assignments:
-            path = own_path(self._table, schema, each.path, self._statement.alias)
+            path = path_in_table(self._table, schema, each.path, self._statement.alias)
             field = schema.field(path[0])
             if field is None or len(path) > 1:
                 raise column_not_found(".".join(path), schema.names)
@@ -401,7 +401,7 @@ class _Merging:
 
 def describe_merge(statement: Merge, principal: str) -> CommitDescription:
     parameters = {
-        "predicate": json.dumps([f"({one_line(statement.condition)})"]),
+        "predicate": json.dumps([f"({to_one_line(statement.condition)})"]),
         "matchedPredicates": _clauses(statement, ClauseKind.MATCHED),
         "notMatchedPredicates": _clauses(statement, ClauseKind.NOT_MATCHED),
         "notMatchedBySourcePredicates": _clauses(statement, ClauseKind.NOT_MATCHED_BY_SOURCE),
@@ -414,7 +414,7 @@ def _clauses(statement: Merge, kind: ClauseKind) -> str:
 
 
 def _clause(clause: MergeClause) -> dict[str, str]:
-    predicate = {} if clause.condition is None else {"predicate": f"({one_line(clause.condition)})"}
+    predicate = {} if clause.condition is None else {"predicate": f"({to_one_line(clause.condition)})"}
     if isinstance(clause.action, DeleteAction):
         return {**predicate, "actionType": "delete"}
     return {**predicate, "actionType": "insert" if clause.kind is ClauseKind.NOT_MATCHED else "update"}

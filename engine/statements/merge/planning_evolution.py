@@ -28,7 +28,7 @@ from catalog.conditions import ColumnUsedByPolicy, ConstraintHoldsType, Generate
 from catalog.names import fold
 from engine.binding.bound import BoundTable
 from engine.enforcement.columns import match_columns
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.plans.write_plan import WritePlan
 from engine.planning.semantics.dependencies import uses
 from engine.planning.semantics.query_columns import table_type
@@ -45,7 +45,7 @@ from engine.types.sql_types import format_sql_type
 from engine.types.voids import ensure_no_new_void
 
 
-def evolved(
+def evolve_definition(
     table: BoundTable, rows: WritePlan, given: Sequence[StructField], by_name: bool, fields_by_name: bool
 ) -> TableDefinition | None:
     """Returns the definition of `table` with the new parts in the columns `given`; None if nothing is new.
@@ -60,8 +60,8 @@ def evolved(
         if isinstance(change, AddColumn):
             ensure_no_new_void((change.field,), change.parent, properties)
         _ensure_free(table, change)
-    with naming(table.label):
-        return table.snapshot.redefined(table.label, with_lengths(table.snapshot.schema, changes))
+    with name_table_in_errors(table.label):
+        return table.snapshot.change_definition(table.label, with_lengths(table.snapshot.schema, changes))
 
 
 # --- Additions -------------------------------------------------------------------------------------------------------
@@ -89,19 +89,19 @@ def _field_changes(
     path = (*parent, field.name)
     may_widen = rows.config.has(Capability.TYPE_WIDENING) or field.data_type is PrimitiveType.VOID
     if may_widen and CHAR_VARCHAR_TYPE not in field.metadata:
-        widened = _widened(field.data_type, given)
+        widened = _widen(field.data_type, given)
         if widened != field.data_type:
             yield ChangeType(path=path, data_type=widened)
     yield from _struct_changes(rows, field.data_type, given, path, by_name)
 
 
-def _widened(data_type: DataType, given: DataType) -> DataType:
+def _widen(data_type: DataType, given: DataType) -> DataType:
     """Returns the type widened to `given` if wider; struct fields are handled separately."""
     match data_type, given:
         case ArrayType(element), ArrayType(other):
-            return replace(data_type, element_type=_widened(element, other))
+            return replace(data_type, element_type=_widen(element, other))
         case MapType(key, value), MapType(other_key, other_value):
-            return replace(data_type, key_type=_widened(key, other_key), value_type=_widened(value, other_value))
+            return replace(data_type, key_type=_widen(key, other_key), value_type=_widen(value, other_value))
         case _:  # any other pair of types
             return given if is_widening(data_type, given) else data_type
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from catalog.names import quote
 from engine.binding.bound import BoundRelation, BoundTable
 from engine.planning.plans.writes import MatchedKey
-from engine.planning.semantics.assignments import own_path, without_qualifier
+from engine.planning.semantics.assignments import path_in_table, without_qualifier
 from engine.planning.semantics.matched_columns import fields_down, is_compared
 from engine.pruning.predicates import Path
 from engine.sql.expressions import equal_columns
@@ -68,6 +68,6 @@ class _Sides:
         """Returns the paths without relation names."""
         schema = self.table.snapshot.schema
         return (
-            own_path(self.table, schema, parts, self.alias),
+            path_in_table(self.table, schema, parts, self.alias),
             without_qualifier(self.source_name, self.source, parts),
         )

@@ -12,7 +12,7 @@ from engine.planning.reads.read_plan import read_plan
 from engine.statements.merge.planning import plan_merge
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.spec import require_row_changes
-from engine.statements.spec import StatementSpec, changing, effect, planned_analyzed
+from engine.statements.spec import StatementSpec, change_spec, effect, plan_from_analyzed
 
 
 def bind_merge(statement: Merge, binder: Binder) -> BoundNames:
@@ -27,7 +27,7 @@ def analyze_merge(bound: BoundStatement, statement: Merge, analyzer: Analyzer) -
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         Merge,
         "MERGE",
         syntax="MERGE [WITH SCHEMA EVOLUTION] INTO target [[AS] alias] USING source [[AS] alias] ON condition "
@@ -39,7 +39,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_row_changes,
         policy_effects=effect(PolicyEffect.CHANGES_VISIBLE_ROWS, "MERGE"),
         analyze=analyze_merge,
-        plan=planned_analyzed(plan_merge),
+        plan=plan_from_analyzed(plan_merge),
         answers_rows=False,
         reports_work=False,
     ),

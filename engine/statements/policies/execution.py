@@ -11,7 +11,7 @@ from catalog.grants.privileges import Principal
 from catalog.grants.rights import kind_of, label_of
 from catalog.policies.effective_policies import Level, levels_of
 from catalog.policies.policies import NamedPolicy
-from catalog.policies.tags import AllOf, shown
+from catalog.policies.tags import AllOf, format_condition
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.statements.grants.execution import key_of
@@ -34,7 +34,7 @@ def answer_policies(bound: BoundStatement, statement: PolicyListing) -> Outcome:
             found = next((each for each in level.named_policies if each.key == name.casefold()), None)
             if found is None:
                 raise PolicyNotFound(name, label_of(level))
-            return Outcome(result=string_rows(("info_name", "info_value"), _described(level, found)))
+            return Outcome(result=string_rows(("info_name", "info_value"), _describe_policy(level, found)))
         case _:
             assert_never(statement)
 
@@ -60,16 +60,18 @@ def _levels(bound: BoundStatement, level: Level) -> Sequence[Level]:
             assert_never(level)
 
 
-def _described(level: Level, policy: NamedPolicy) -> list[tuple[str, str | None]]:
-    matches = [shown(each.condition) + (f" AS {each.alias}" if each.alias else "") for each in policy.matches]
+def _describe_policy(level: Level, policy: NamedPolicy) -> list[tuple[str, str | None]]:
+    matches = [
+        format_condition(each.condition) + (f" AS {each.alias}" if each.alias else "") for each in policy.matches
+    ]
     return [
         ("Name", policy.name),
         ("Type", policy.kind.value),
         ("On", label_of(level)),
         ("Function", ".".join(policy.function.parts)),
-        ("To", _listed(policy.to)),
-        ("Except", _listed(policy.but)),
-        ("When", None if policy.when == AllOf() else shown(policy.when)),
+        ("To", _list_principals(policy.to)),
+        ("Except", _list_principals(policy.but)),
+        ("When", None if policy.when == AllOf() else format_condition(policy.when)),
         ("Match columns", ", ".join(matches) or None),
         ("On column", policy.on_column),
         ("Using columns", ", ".join(each.column or f"{each.literal}" for each in policy.arguments) or None),
@@ -77,5 +79,5 @@ def _described(level: Level, policy: NamedPolicy) -> list[tuple[str, str | None]
     ]
 
 
-def _listed(principals: Iterable[Principal]) -> str | None:
+def _list_principals(principals: Iterable[Principal]) -> str | None:
     return ", ".join(each.name for each in principals) or None

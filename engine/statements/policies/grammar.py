@@ -235,13 +235,13 @@ def _call(
     masked: tuple[str, ...] | None,
     arguments: tuple[PolicyArgument, ...],
 ) -> PolicyCall:
-    values = [] if masked is None else [_dotted(masked)]
+    values = [] if masked is None else [_dotted_name(masked)]
     values += [quote(each.column) if each.column is not None else f"{each.literal}" for each in arguments]
-    text = f"SELECT {_dotted(function)}({', '.join(values)}) AS policy FROM {_dotted(table)}"
+    text = f"SELECT {_dotted_name(function)}({', '.join(values)}) AS policy FROM {_dotted_name(table)}"
     return PolicyCall(function_parts=function, arguments=arguments, probe=parse_query(Cursor(text, tokenize(text))))
 
 
-def _dotted(parts: tuple[str, ...]) -> str:
+def _dotted_name(parts: tuple[str, ...]) -> str:
     return ".".join(map(quote, parts))
 
 

@@ -11,7 +11,7 @@ from catalog.names import TableName, fold
 from catalog.policies.policies import NO_POLICIES, Policies, PolicyFunction
 from catalog.policies.policy_changes import PolicyChange, SetColumnMask, SetRowFilter
 from engine.binding.bound import BoundExpression, BoundStatement, BoundTable, FreeName
-from engine.binding.policies import NOT_DETERMINISTIC, mismatch, unsuited
+from engine.binding.policies import NOT_DETERMINISTIC, mismatch, unsuitable_reason
 from engine.errors.column_errors import column_not_found
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import CatalogPlan, PolicyReplacement
@@ -19,7 +19,7 @@ from engine.sql.query.bodies import is_deterministic
 from engine.statements.create_table.statement import CreateTable
 from engine.statements.policies.statement import AlterColumnMask, AlterRowFilter, NewPolicy, PolicyCall, PolicyStatement
 from engine.types.schema import StructField, StructType
-from engine.types.sql_types import column_sql_type, same_sql_type
+from engine.types.sql_types import column_sql_type, is_same_sql_type
 
 
 def plan_policy(analyzed: AnalyzedStatement, statement: PolicyStatement) -> CatalogPlan:
@@ -59,7 +59,7 @@ def _function(
         for each in call.arguments
     ]
     probed = BoundExpression(query=call.probe, relations=analyzed.bound.relations[1:])
-    reason = mismatch(entry, [*types, *given]) or unsuited(table, probed)
+    reason = mismatch(entry, [*types, *given]) or unsuitable_reason(table, probed)
     if reason is not None:
         raise PolicyNotPossible(str(name), table.label, reason)
     return PolicyFunction(name, call.arguments)
@@ -69,7 +69,7 @@ def _ensure_gives(analyzed: AnalyzedStatement, table: BoundTable, function: Poli
     if function is None:
         return
     (given,) = analyzed.columns or ()
-    if not same_sql_type(given.sql_type, wanted):
+    if not is_same_sql_type(given.sql_type, wanted):
         reason = f"it gives {given.sql_type}, and {wanted} is needed"
         raise PolicyNotPossible(str(function.function), table.label, reason)
 
@@ -127,7 +127,7 @@ def _new_function(
     wanted = "boolean" if masked is None else column_sql_type(masked)
     given = [None if one.column is None else column_sql_type(_field(schema, one.column)) for one in policy.arguments]
     problem = mismatch(entry, given if masked is None else [wanted, *given])
-    if problem is None and not same_sql_type(entry.returns, wanted):
+    if problem is None and not is_same_sql_type(entry.returns, wanted):
         problem = f"it gives {entry.returns}, and {wanted} is needed"
     if problem is None and not is_deterministic(entry.body):
         problem = NOT_DETERMINISTIC

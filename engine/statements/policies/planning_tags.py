@@ -20,7 +20,7 @@ from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
 from engine.statements.grants.planning import named_principal
 from engine.statements.policies.statement import AlterTags, CreatePolicy, DropPolicy, TagStatement
-from engine.types.sql_types import same_sql_type
+from engine.types.sql_types import is_same_sql_type
 
 
 def plan_tags(bound: BoundStatement, statement: TagStatement) -> CatalogPlan:
@@ -66,7 +66,7 @@ def _policy(bound: BoundStatement, statement: CreatePolicy) -> NamedPolicy:
     function = bound.view.find_function(name)
     if function is None:
         raise FunctionNotFound(str(name))
-    reason = _unsuited(function, statement)
+    reason = _unsuitable_reason(function, statement)
     if reason is not None:
         raise PolicyNotPossible(str(name), statement.name, reason)
     return NamedPolicy(
@@ -83,10 +83,10 @@ def _policy(bound: BoundStatement, statement: CreatePolicy) -> NamedPolicy:
     )
 
 
-def _unsuited(function: FunctionEntry, statement: CreatePolicy) -> str | None:
+def _unsuitable_reason(function: FunctionEntry, statement: CreatePolicy) -> str | None:
     given = len(statement.arguments) + (statement.kind is PolicyKind.COLUMN_MASK)
     if given != len(function.parameters):
         return f"it takes {len(function.parameters)} arguments, and {given} are given"
-    if statement.kind is PolicyKind.ROW_FILTER and not same_sql_type(function.returns, "boolean"):
+    if statement.kind is PolicyKind.ROW_FILTER and not is_same_sql_type(function.returns, "boolean"):
         return f"it gives {function.returns}, and boolean is needed"
     return None if is_deterministic(function.body) else NOT_DETERMINISTIC

@@ -34,21 +34,23 @@ from engine.statements.policies.statement import (
 )
 from engine.statements.spec import (
     StatementSpec,
-    answered,
-    changing,
+    answer_spec,
+    change_spec,
     effect,
-    planned_analyzed,
-    planned_bound,
+    plan_from_analyzed,
+    plan_from_bound,
     require_on_target,
 )
 
 
 def _bind_on_table(statement: AlterRowFilter | AlterColumnMask, binder: Binder) -> BoundNames:
     table = binder.table(statement.table_parts)
-    return BoundNames(target=table, relations=() if statement.call is None else _probed(table, statement.call, binder))
+    return BoundNames(
+        target=table, relations=() if statement.call is None else _probe_relations(table, statement.call, binder)
+    )
 
 
-def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundRelation, ...]:
+def _probe_relations(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundRelation, ...]:
     """Returns the table to probe the policy on, unrestricted, and the relations in function bodies."""
     own = len([each for each in call.probe.relations if not each.functions])
     return (
@@ -103,7 +105,7 @@ def policy_functions(bound: BoundStatement, policies: Iterable[NewPolicy]) -> Re
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         AlterRowFilter,
         "ALTER TABLE … ROW FILTER",
         syntax="ALTER TABLE table {SET ROW FILTER function ON (columns and constants) | DROP ROW FILTER}",
@@ -112,11 +114,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_on_target(Privilege.MANAGE),
         policy_effects=_ADMINISTERS,
         analyze=_analyze,
-        plan=planned_analyzed(plan_policy),
+        plan=plan_from_analyzed(plan_policy),
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         AlterColumnMask,
         "ALTER TABLE … MASK",
         syntax="ALTER TABLE table ALTER COLUMN column {SET MASK function [USING COLUMNS (…)] | DROP MASK}",
@@ -125,11 +127,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_on_target(Privilege.MANAGE),
         policy_effects=_ADMINISTERS,
         analyze=_analyze,
-        plan=planned_analyzed(plan_policy),
+        plan=plan_from_analyzed(plan_policy),
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         AlterTags,
         "SET TAGS",
         syntax="ALTER kind name [ALTER COLUMN column] {SET TAGS ('key' = 'value', …) | UNSET TAGS ('key', …)}",
@@ -137,12 +139,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind_tags,
         required_privileges=_require_tag,
         policy_effects=_ADMINISTERS,
-        plan=planned_bound(plan_tags),
+        plan=plan_from_bound(plan_tags),
         use=Use.GRANT,
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         CreatePolicy,
         "CREATE POLICY",
         syntax="CREATE [OR REPLACE] POLICY policy ON kind name [COMMENT 'text'] {ROW FILTER | COLUMN MASK} function "
@@ -153,12 +155,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind_securable,
         required_privileges=_require_create,
         policy_effects=_ADMINISTERS,
-        plan=planned_bound(plan_tags),
+        plan=plan_from_bound(plan_tags),
         use=Use.GRANT,
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         DropPolicy,
         "DROP POLICY",
         syntax="DROP POLICY [IF EXISTS] policy ON kind name",
@@ -166,12 +168,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind_securable,
         required_privileges=require_managed,
         policy_effects=_ADMINISTERS,
-        plan=planned_bound(plan_tags),
+        plan=plan_from_bound(plan_tags),
         use=Use.GRANT,
         answers_rows=True,
         reports_work=False,
     ),
-    answered(
+    answer_spec(
         ShowPolicies,
         "SHOW POLICIES",
         syntax="SHOW [EFFECTIVE] POLICIES ON kind name",
@@ -181,7 +183,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_ADMINISTERS,
         answer=answer_policies,
     ),
-    answered(
+    answer_spec(
         DescribePolicy,
         "DESCRIBE POLICY",
         syntax="{DESCRIBE | DESC} POLICY policy ON kind name",

@@ -32,7 +32,7 @@ from engine.statements.procedures.statement import (
     SetCurrentSnapshot,
     SnapshotTable,
 )
-from engine.statements.spec import StatementSpec, changing, effect, planned_by_format
+from engine.statements.spec import StatementSpec, change_spec, effect, planned_by_format
 
 # The number of name parts without the catalog.
 _IN_CATALOG_MAX = 2
@@ -126,7 +126,7 @@ def _effects_of_call(_: BoundStatement, statement: Call) -> Iterable[Effect]:
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         Call,
         "CALL",
         syntax="CALL [catalog.]system.procedure (arguments)",
@@ -138,7 +138,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=True,
         answers_rows=True,
     ),
-    changing(
+    change_spec(
         SnapshotTable,
         "CALL snapshot",
         syntax="CALL [catalog.]system.snapshot (source_table => '…', table => '…' [, location => '…'])",
@@ -150,7 +150,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         RegisterTable,
         "CALL register_table",
         syntax="CALL [catalog.]system.register_table (table => '…', metadata_file => '…')",

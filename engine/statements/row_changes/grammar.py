@@ -108,7 +108,7 @@ class TargetComposer:
         """Returns `SELECT … FROM t WHERE condition`, with the select list to be inserted; its value is the
         condition.
         """
-        composed = self.begun()
+        composed = self.begin()
         composed.own("SELECT ")
         items = composed.own("1")
         target = self.from_target(composed)
@@ -122,7 +122,7 @@ class TargetComposer:
         """Returns `SELECT value, … FROM t`, with the list to be extended; NULL for a value that the table
         determines.
         """
-        composed = self.begun()
+        composed = self.begin()
         composed.own("SELECT ")
         values = []
         for number, span in enumerate(expressions):
@@ -134,7 +134,7 @@ class TargetComposer:
         items = composed.own("")
         return replace(composed.over_target(items, self.from_target(composed)), values=tuple(values))
 
-    def begun(self) -> ComposedQuery:
+    def begin(self) -> ComposedQuery:
         """Starts a query with the statement's WITH clause."""
         composed = ComposedQuery(self._text, self._markers)
         if self._ctes is not None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from catalog.names import fold
 from engine.binding.bound import BoundRelation, BoundStatement, BoundTable, tables_of
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.planning.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.write_plan import WritePlan
@@ -29,23 +29,23 @@ from engine.planning.plans.writes import (
 from engine.planning.reads.scans import row_id_columns
 from engine.planning.reads.target_reads import (
     TargetReading,
-    arranged,
     bitmaps,
     place_columns,
     places_of,
     policy_of_target,
+    project,
 )
-from engine.planning.semantics.assignments import assigned_values, assignment_refusals, own_path
+from engine.planning.semantics.assignments import assigned_values, assignment_refusals, path_in_table
 from engine.planning.semantics.conditions import (
     ensure_no_metadata,
-    own_condition,
-    own_condition_check,
     partitions_matching,
+    target_condition,
+    target_condition_check,
     whole_files_matching,
 )
 from engine.planning.semantics.idempotence import idempotent_write
 from engine.planning.semantics.matched_columns import fields_down, is_compared
-from engine.sql.expressions import Expression, one_line, parse_any_expression, queried_columns
+from engine.sql.expressions import Expression, parse_any_expression, queried_columns, to_one_line
 from engine.sql.query.values import Span
 from engine.statements.row_changes.planning_rewrite import rewritten_rows
 from engine.statements.row_changes.statement import Delete, Update
@@ -65,7 +65,7 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
         # by partition independent of the data's size.
         whole = partitions_matching(table, own) or whole_files_matching(table, own)
     relations = bound.relations
-    shown = "true" if condition is None else _shown(condition)
+    shown = "true" if condition is None else _condition_text(condition)
     policy = policy_of_target(relations, statement.rows.target)
     reading = TargetReading(table, ((statement.rows.query, relations),), policy=policy)
     return DeletePlan(
@@ -97,15 +97,15 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
     policy = policy_of_target(of_rows, statement.rows.target)
     reading = TargetReading(table, queries, (statement.alias or "",), policy=policy)
     ids = row_id_columns(table.label, reading.target.row_tracking)
-    unassigned = [reading.stored(column.name) for column in new.unassigned]
+    unassigned = [reading.stored_value(column.name) for column in new.old_columns]
     row_id = [f"{reading.target.metadata}.row_id"] if ids else []
     more = "".join(f", {item}" for item in (*unassigned, *row_id))
-    text = reading.spliced(statement.values, of_values, more, are_found=True)
+    text = reading.splice_text(statement.values, of_values, more, are_found=True)
     given = reading.names.several("value", len(statement.assignments))
     old, moved = reading.names.several("old", len(unassigned)), reading.names.several("id", len(row_id))
     items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
-    values = reading.read(arranged(text, (*given, *old, *moved), items), with_ids=bool(ids))
-    given_alone = reading.read(reading.spliced(statement.values, of_values, ""))
+    values = reading.read(project(text, (*given, *old, *moved), items), with_ids=bool(ids))
+    given_alone = reading.read(reading.splice_text(statement.values, of_values, ""))
     targets = (statement.rows.target, split + (statement.values.target or 0))
     return UpdatePlan(
         table=table,
@@ -122,7 +122,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
             updates=True,
         ),
         reads_table=reads_besides(bound.relations, table, targets),
-        description=_description(bound, UPDATE, {} if condition is None else {"predicate": _shown(condition)}),
+        description=_description(bound, UPDATE, {} if condition is None else {"predicate": _condition_text(condition)}),
         queried=queried_key(table, reading, statement, of_rows) if policy is None else None,
         rewritten=rewritten_rows(table, reading, statement, of_values, new) if policy is None else None,
         checks=QueryCheck(read=given_alone.read, refused=assignment_refusals(UPDATE)),
@@ -146,7 +146,7 @@ def reads(relation: BoundRelation, table: BoundTable) -> bool:
 def target_of(bound: BoundStatement) -> BoundTable:
     table = bound.target
     assert isinstance(table, BoundTable)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.DML)
     return table
 
@@ -162,7 +162,7 @@ def _condition(table: BoundTable, clause: str, text: str | None) -> Expression |
 def _own(table: BoundTable, clause: str, condition: Expression | None, alias: str | None) -> Expression | None:
     """Returns a condition over the table's columns alone."""
     is_own = condition is not None and not condition.has_subquery
-    return own_condition(table, clause, condition.text, alias) if condition is not None and is_own else None
+    return target_condition(table, clause, condition.text, alias) if condition is not None and is_own else None
 
 
 def _is_plain(condition: Expression | None) -> bool:
@@ -170,11 +170,11 @@ def _is_plain(condition: Expression | None) -> bool:
 
 
 def _check(table: BoundTable, clause: str, own: Expression | None) -> ExpressionCheckPlan | None:
-    return None if own is None else own_condition_check(table, clause, own)
+    return None if own is None else target_condition_check(table, clause, own)
 
 
-def _shown(condition: Expression) -> str:
-    return f"({one_line(condition.text)})"
+def _condition_text(condition: Expression) -> str:
+    return f"({to_one_line(condition.text)})"
 
 
 def _description(bound: BoundStatement, name: str, parameters: Mapping[str, Json]) -> CommitDescription:
@@ -202,19 +202,19 @@ def queried_key(
     if query.query.inlined:  # the condition contains inlined function bodies, and its positions differ from the query's
         return None
     for path, span in queried_columns(statement.condition) if statement.condition is not None else ():
-        fields = fields_down(schema, own_path(table, schema, path, statement.alias))
+        fields = fields_down(schema, path_in_table(table, schema, path, statement.alias))
         if not fields or not is_compared(fields[-1], fields[-1]):
             continue
         (where,) = query.values
         start, end = where.start + 1 + span.start, where.start + 1 + span.end
         source_relation = reading.names.new("kept")
         own = ((Span(start, end), f"(SELECT * FROM {source_relation})"),)
-        places = reading.spliced(query, relations, place_columns(reading.target), instead=own)
+        places = reading.splice_text(query, relations, place_columns(reading.target), instead=own)
         around = (Span(query.items.start, start + 1), "* FROM ("), (Span(end - 1, len(query.query.text)), "\n)")
         return QueriedKey(
             path=tuple(field.name for field in fields),
             field=fields[-1],
-            query=reading.beside_target(reading.spliced(query, relations, "", instead=around)),
+            query=reading.beside_target(reading.splice_text(query, relations, "", instead=around)),
             relation=source_relation,
             places=reading.read_places(bitmaps(places), is_once=False),
         )

@@ -15,7 +15,7 @@ from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.write_plan import Arrangement, CopiedColumns, TaskPerFile, WritePlan
 from engine.planning.plans.writes import RewrittenRows
 from engine.planning.reads.scans import row_id_columns
-from engine.planning.reads.target_reads import TargetReading, arranged
+from engine.planning.reads.target_reads import TargetReading, project
 from engine.planning.semantics.assignments import NewValues
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.expressions import parse_any_expression
@@ -44,15 +44,15 @@ def rewritten_rows(
     place = reading.target.metadata
     changes = f"{place}.row_index >= 0"
     ids = row_id_columns(table.label, reading.target.row_tracking)
-    unassigned = [quote(column.name) for column in new.unassigned]
+    unassigned = [quote(column.name) for column in new.old_columns]
     names = reading.names
     given, old = names.several("value", len(statement.assignments)), names.several("old", len(unassigned))
     moved, (flag,) = names.several("id", len(ids)), names.several("changes", 1)
-    before = {name: names.new("before") for name in _changing(config, new)}
+    before = {name: names.new("before") for name in _columns_that_may_change(config, new)}
     items = [*unassigned, *(f"{place}.{field}" for field in ("row_id", "row_commit_version")[: len(ids)])]
     items += [changes, *map(quote, before)]
     edits = [edit for span in statement.values.values for edit in _only_if(changes, span)]
-    text = reading.spliced(statement.values, relations, "".join(f", {item}" for item in items), edits)
+    text = reading.splice_text(statement.values, relations, "".join(f", {item}" for item in items), edits)
     values = [
         f"CASE WHEN {flag} THEN {value} END" if column.name in before else value
         for column, value in zip(new.columns, new.items(given, old), strict=True)
@@ -60,7 +60,7 @@ def rewritten_rows(
     if ids:
         # Copied rows keep the version that last changed them ("Row Commit Versions").
         values += [moved[0], f"CASE WHEN {flag} THEN CAST(NULL AS BIGINT) ELSE {moved[1]} END"]
-    text = arranged(text, (*given, *old, *moved, flag, *before.values()), (*values, flag, *before.values()))
+    text = project(text, (*given, *old, *moved, flag, *before.values()), (*values, flag, *before.values()))
     return RewrittenRows(
         values=reading.read(text, with_ids=bool(ids)),
         rows=WritePlan(
@@ -78,7 +78,7 @@ def rewritten_rows(
     )
 
 
-def _changing(config: TableConfig, new: NewValues) -> Iterator[str]:
+def _columns_that_may_change(config: TableConfig, new: NewValues) -> Iterator[str]:
     """Yields columns whose stored values may change during the copy: texts in other writers' files may be too long for
     their types, and partitions may have values that mean NULL.
     """

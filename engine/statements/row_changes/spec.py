@@ -15,7 +15,7 @@ from engine.runtime.statement import Statement
 from engine.statements.insert.planning import plan_truncate
 from engine.statements.row_changes.planning import plan_delete, plan_update
 from engine.statements.row_changes.statement import Delete, TruncateTable, Update
-from engine.statements.spec import StatementSpec, bind_table, changing, effect, planned_bound, require_on_target
+from engine.statements.spec import StatementSpec, bind_table, change_spec, effect, plan_from_bound, require_on_target
 
 
 def bind_delete(statement: Delete, binder: Binder) -> BoundNames:
@@ -37,7 +37,7 @@ def require_row_changes(bound: BoundStatement, _: Statement) -> Iterable[Require
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         Delete,
         "DELETE",
         syntax="[WITH …] DELETE FROM table [[AS] alias] [WHERE condition]",
@@ -45,11 +45,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=bind_delete,
         required_privileges=require_row_changes,
         policy_effects=effect(PolicyEffect.REMOVES_VISIBLE_ROWS, "DELETE"),
-        plan=planned_bound(plan_delete),
+        plan=plan_from_bound(plan_delete),
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         Update,
         "UPDATE",
         syntax="[WITH …] UPDATE table [[AS] alias] SET column = value, … [WHERE condition]",
@@ -57,11 +57,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=bind_update,
         required_privileges=require_row_changes,
         policy_effects=effect(PolicyEffect.CHANGES_VISIBLE_ROWS, "UPDATE"),
-        plan=planned_bound(plan_update),
+        plan=plan_from_bound(plan_update),
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         TruncateTable,
         "TRUNCATE TABLE",
         syntax="TRUNCATE TABLE table",

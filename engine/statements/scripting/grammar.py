@@ -26,7 +26,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.query.query import parse_query
-from engine.sql.query.source_text import copied, joined
+from engine.sql.query.source_text import join_texts, slice_text
 from engine.sql.query.values import Query
 from engine.statements.scripting.grammar_declarations import (
     Declared,
@@ -146,7 +146,7 @@ class _ScriptReader:
         text, start = self._statement_text()
         cursor = Cursor(text, tokenize(text))
         cursor.read("DECLARE")
-        statement = self._shifted(start, lambda: parse_declare_cursor(cursor))
+        statement = self._with_offset(start, lambda: parse_declare_cursor(cursor))
         if statement.name.lower() in declared.cursors:
             raise CursorAlreadyExists(statement.name)
         declared.cursors.add(statement.name.lower())
@@ -170,7 +170,7 @@ class _ScriptReader:
         text, start = self._statement_text()
         cursor = Cursor(text, tokenize(text))
         cursor.read("DECLARE")
-        statement = self._shifted(start, lambda: parse_declare(cursor))
+        statement = self._with_offset(start, lambda: parse_declare(cursor))
         if statement.or_replace:
             raise LocalVariableReplaced(name)
         return statement
@@ -282,7 +282,7 @@ class _ScriptReader:
 
     def _condition_query(self, stop: str, *, compared: bool = False) -> tuple[Query, str]:
         text, start = self._expression(stop)
-        check_text = joined((f"`{CASE_SCOPE}`.`{CASE_VALUE}` = (", text, "\n)")) if compared else text
+        check_text = join_texts((f"`{CASE_SCOPE}`.`{CASE_VALUE}` = (", text, "\n)")) if compared else text
         return row_query([check_text], start), text
 
     def _loop(self, word: str, label: str | None) -> Loop:
@@ -312,7 +312,7 @@ class _ScriptReader:
             variable = self._tokens[self._index].text.lower()
             self._index += 2
         text, start = self._expression("DO")
-        query = self._shifted(start, lambda: parse_query(Cursor(text, tokenize(text))))
+        query = self._with_offset(start, lambda: parse_query(Cursor(text, tokenize(text))))
         self._read("DO")
         with self._labels.within(label, is_loop=True), self._labels.with_variable(variable):
             body = self._body()
@@ -337,16 +337,16 @@ class _ScriptReader:
         if cursor.words(2) != ["SET", "CATALOG"] and cursor.take("SET"):
             if not cursor.has_ahead("="):
                 raise SyntaxFailure("SET in a script assigns variables: name = value is expected", start)
-            return self._shifted(start, lambda: parse_set_variables(cursor))
+            return self._with_offset(start, lambda: parse_set_variables(cursor))
         if cursor.take("EXECUTE", "IMMEDIATE"):
-            return self._shifted(start, lambda: parse_execute_immediate(cursor))
+            return self._with_offset(start, lambda: parse_execute_immediate(cursor))
         if cursor.take("DROP", "TEMPORARY", "VARIABLE") or cursor.take("DROP", "TEMP", "VARIABLE"):
             raise DropVariableInScript()
         if cursor.words(1) in (["OPEN"], ["FETCH"], ["CLOSE"]):
-            return self._shifted(start, lambda: parse_cursor_statement(cursor))
+            return self._with_offset(start, lambda: parse_cursor_statement(cursor))
         if cursor.words(1) == ["RESET"]:
             raise SyntaxFailure("RESET is not allowed in a script", start)
-        return self._shifted(start, lambda: self._parse_statement(text))
+        return self._with_offset(start, lambda: self._parse_statement(text))
 
     def _statement_text(self) -> tuple[str, int]:
         first = self._index
@@ -371,10 +371,10 @@ class _ScriptReader:
         if self._index == first:
             raise self._fail(f"{what} is expected")
         start = self._tokens[first].start
-        return copied(self._text, start, self._tokens[self._index - 1].end + 1), start
+        return slice_text(self._text, start, self._tokens[self._index - 1].end + 1), start
 
     @staticmethod
-    def _shifted(start: int, parse: Callable[[], _Parsed]) -> _Parsed:
+    def _with_offset(start: int, parse: Callable[[], _Parsed]) -> _Parsed:
         """Returns `parse`'s result for a text that begins at `start`; errors get their position in the script."""
         try:
             return parse()

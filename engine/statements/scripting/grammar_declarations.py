@@ -70,17 +70,17 @@ class Labels:
     @contextmanager
     def within(self, label: str | None, *, is_loop: bool) -> Iterator[None]:
         """Opens `label` for the duration of the block."""
-        with self._named(label, is_loop):
+        with self._open_label(label, is_loop):
             yield
 
     @contextmanager
     def with_variable(self, name: str | None) -> Iterator[None]:
         """Opens a FOR variable, which shares the labels' namespace, but cannot be a jump target."""
-        with self._named(name, None):
+        with self._open_label(name, None):
             yield
 
     @contextmanager
-    def _named(self, name: str | None, is_loop: bool | None) -> Iterator[None]:
+    def _open_label(self, name: str | None, is_loop: bool | None) -> Iterator[None]:
         if name is None:
             yield
             return
@@ -148,13 +148,13 @@ def read_conditions(cursor: Cursor, declared: frozenset[str]) -> Conditions:
 def ensure_new_handler(handler: Handler, others: Sequence[Handler]) -> None:
     """Checks that a block has one handler per condition."""
     for other in others:
-        for name in _named(handler) & _named(other):
+        for name in _condition_names(handler) & _condition_names(other):
             raise DuplicateHandler(name)
         for value in set(handler.sqlstates) & set(other.sqlstates):
             raise DuplicateSqlstateHandler(value)
 
 
-def _named(handler: Handler) -> set[str]:
+def _condition_names(handler: Handler) -> set[str]:
     general = [("SQLEXCEPTION", handler.sql_exception), ("NOT FOUND", handler.not_found)]
     return {*handler.conditions, *(name for name, is_meant in general if is_meant)}
 

@@ -18,7 +18,7 @@ from catalog.names import quote
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
-from engine.sql.query.source_text import copied, joined
+from engine.sql.query.source_text import join_texts, slice_text
 from engine.sql.query.splice import apply_edits
 from engine.sql.query.values import Span
 from engine.statements.scripting.statement import NamedByExpressions
@@ -47,7 +47,7 @@ class _Clause:
 def with_literal_names(text: str, tokens: list[Token]) -> tuple[str, list[Token]]:
     """Returns the text and its tokens with the names of all string literal clauses inserted."""
     named = [(clause.span, clause.literal) for clause in _clauses(tokens)]
-    edits = [(span, _quoted(name)) for span, name in named if name is not None]
+    edits = [(span, _quote_parts(name)) for span, name in named if name is not None]
     if not edits:
         return text, tokens
     edited = apply_edits(text, edits)
@@ -73,7 +73,7 @@ def parse_named_by_expressions(text: str, tokens: Sequence[Token]) -> NamedByExp
 
 def text_with_names(statement: NamedByExpressions, names: Sequence[str]) -> str:
     """Returns the text with each expression's name inserted. Raises `IdentifierNotAName`."""
-    edits = [(span, _quoted(name)) for span, name in zip(statement.spans, names, strict=True)]
+    edits = [(span, _quote_parts(name)) for span, name in zip(statement.spans, names, strict=True)]
     return apply_edits(statement.text, edits)
 
 
@@ -87,12 +87,12 @@ def _clauses(tokens: Sequence[Token]) -> list[_Clause]:
             continue
         if index and tokens[index - 1].token_type == TokenType.COLON and tokens[index - 1].end + 1 == token.start:
             continue
-        done = _closing(tokens, index + 1)
+        done = _closing_index(tokens, index + 1)
         clauses.append(_Clause(Span(token.start, tokens[done].end + 1), tokens[index + 2 : done]))
     return clauses
 
 
-def _closing(tokens: Sequence[Token], opening: int) -> int:
+def _closing_index(tokens: Sequence[Token], opening: int) -> int:
     """Returns the index of the parenthesis that closes the one at `opening`."""
     depth = 0
     for index in range(opening, len(tokens)):
@@ -106,17 +106,17 @@ def _expression(text: str, clause: _Clause) -> str:
     """Returns the expression's text. Adjacent strings and parameters form one string, as in Spark."""
     if not clause.tokens:
         raise SyntaxFailure("an expression is expected", clause.span.end - 1)
-    pieces: list[str] = [copied(text, clause.tokens[0].start, clause.tokens[0].end + 1)]
+    pieces: list[str] = [slice_text(text, clause.tokens[0].start, clause.tokens[0].end + 1)]
     for index, (token, follower) in enumerate(pairwise(clause.tokens)):
         is_joined = follower.token_type in (*_STRINGS, TokenType.COLON) and (
             token.token_type in _STRINGS or (index and clause.tokens[index - 1].token_type == TokenType.COLON)
         )
-        pieces.append(" || " if is_joined else copied(text, token.end + 1, follower.start))
-        pieces.append(copied(text, follower.start, follower.end + 1))
-    return joined(pieces)
+        pieces.append(" || " if is_joined else slice_text(text, token.end + 1, follower.start))
+        pieces.append(slice_text(text, follower.start, follower.end + 1))
+    return join_texts(pieces)
 
 
-def _quoted(name: str) -> str:
+def _quote_parts(name: str) -> str:
     parts = []
     end = 0
     while match := _QUOTED_OR_PLAIN.match(name, end):

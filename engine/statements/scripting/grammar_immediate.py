@@ -14,7 +14,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
-from engine.sql.query.source_text import copied
+from engine.sql.query.source_text import slice_text
 from engine.sql.query.values import Query
 from engine.statements.scripting.statement import Argument, ExecuteImmediate
 from engine.statements.variables.grammar import _ends_value, _without_parentheses, read_variable_names, row_query
@@ -24,7 +24,7 @@ def parse_execute_immediate(cursor: Cursor) -> ExecuteImmediate:
     """Parses the text after EXECUTE IMMEDIATE."""
     offset = cursor.offset
     length = len(cursor.read_text(("INTO",), ("USING",), ends_at_comma=False))
-    text = copied(cursor.text, offset, offset + length)
+    text = slice_text(cursor.text, offset, offset + length)
     source = row_query([text], offset)
     parse_expression(text, SubqueryAsArgument(text))
     targets = read_variable_names(cursor) if cursor.take("INTO") else ()
@@ -75,17 +75,17 @@ def _argument(text: str, tokens: Sequence[Token]) -> Argument:
     """Parses `expression [AS name]`; a variable alone has its own name."""
     names = Cursor(text, tokens[-1:])
     if len(tokens) > 2 and tokens[-2].text.upper() == "AS" and names.is_name():
-        written = copied(text, tokens[0].start, tokens[-3].end + 1)
-        return _checked(Argument(text=written, name=names.read_name()))
-    written = copied(text, tokens[0].start, tokens[-1].end + 1)
+        written = slice_text(text, tokens[0].start, tokens[-3].end + 1)
+        return _check_argument(Argument(text=written, name=names.read_name()))
+    written = slice_text(text, tokens[0].start, tokens[-1].end + 1)
     whole = Cursor(text, tokens)
     if not whole.is_name():
-        return _checked(Argument(text=written))
+        return _check_argument(Argument(text=written))
     parts = whole.read_names()
-    return _checked(Argument(text=written, name=parts[-1] if whole.is_done else None))
+    return _check_argument(Argument(text=written, name=parts[-1] if whole.is_done else None))
 
 
-def _checked(argument: Argument) -> Argument:
+def _check_argument(argument: Argument) -> Argument:
     parse_expression(argument.text, SubqueryAsArgument(argument.text))
     return argument
 

@@ -52,10 +52,10 @@ def show_settings(bound: BoundStatement, statement: ShowSettings) -> Outcome:
     state = bound.state
     if statement.key is not None:
         setting = find_setting(statement.key)
-        row = displayed_key(statement.key), _shown(state, setting.key)
+        row = displayed_key(statement.key), _value_text(state, setting.key)
         return Outcome(result=string_rows(("key", "value"), (row,)))
     if statement.verbose:
-        rows = sorted((row.key, _shown(state, row.key), row.doc) for row in SETTINGS.values())
+        rows = sorted((row.key, _value_text(state, row.key), row.doc) for row in SETTINGS.values())
         return Outcome(result=string_rows(("key", "value", "meaning"), rows))
     return Outcome(result=string_rows(("key", "value"), sorted(state.values.items())))
 
@@ -77,6 +77,6 @@ def _use(schema: SchemaName) -> Outcome:
     )
 
 
-def _shown(state: SessionState, key: str) -> str:
+def _value_text(state: SessionState, key: str) -> str:
     value = state.value(key)
     return _UNSET if value is None else value

@@ -14,7 +14,7 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import BoundStatement
 from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, unrestricted
+from engine.statements.spec import StatementSpec, answer_spec, effect, names_nothing, unrestricted
 
 
 def _require_schema(bound: BoundStatement, statement: UseSchema) -> Iterable[Requirement]:
@@ -34,7 +34,7 @@ def _require_catalog(bound: BoundStatement, statement: UseCatalog) -> Iterable[R
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    answered(
+    answer_spec(
         UseCatalog,
         "USE CATALOG",
         syntax="USE CATALOG catalog | SET CATALOG catalog",
@@ -45,7 +45,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answer=use_catalog,
         answers_rows=False,
     ),
-    answered(
+    answer_spec(
         UseSchema,
         "USE",
         syntax="USE [SCHEMA | DATABASE | NAMESPACE] [catalog.]schema",

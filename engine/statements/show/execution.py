@@ -84,10 +84,10 @@ def _relations(
         found = bound.view.relations(bound.view.schema(SchemaName.from_parts(parts, state.catalog)).name, matches)
     own = (entry for entry in state.temporary_views.values() if matches(entry.name.table))
     entries = [entry for entry in (*found, *own) if isinstance(entry, kinds)]
-    return _shown(bound, statement, entries, column)
+    return _relation_rows(bound, statement, entries, column)
 
 
-def _shown(
+def _relation_rows(
     bound: BoundStatement, statement: ShowTables | ShowViews, entries: Sequence[Relation], column: str
 ) -> ResultStream:
     """Returns the rows; the session's own views have no schema, as in Spark."""

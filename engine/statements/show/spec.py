@@ -29,11 +29,11 @@ from engine.statements.show.statement import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.spec import StatementSpec, answered, effect, unrestricted
+from engine.statements.spec import StatementSpec, answer_spec, effect, unrestricted
 
 
 def _describe(statement: ShowColumns | ShowTblProperties | ShowCreateTable, binder: Binder) -> BoundNames:
-    return BoundNames(relations=(binder.described(statement.table_parts),))
+    return BoundNames(relations=(binder.bind_for_columns(statement.table_parts),))
 
 
 def _list_extended(statement: ShowTableExtended, binder: Binder) -> BoundNames:
@@ -116,7 +116,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_describe,
         answer=show_tbl_properties,
     ),
-    answered(
+    answer_spec(
         ShowPartitions,
         "SHOW PARTITIONS",
         syntax="SHOW PARTITIONS table [PARTITION (column = value, …)]",
@@ -126,7 +126,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES, "SHOW PARTITIONS"),
         answer=show_partitions,
     ),
-    answered(
+    answer_spec(
         ShowCreateTable,
         "SHOW CREATE TABLE",
         syntax="SHOW CREATE TABLE {table | view}",

@@ -23,7 +23,7 @@ from engine.runtime.statement import Statement
 from engine.runtime.tokens import create_token, revoke_token, visible_tokens
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.format_planning import FormatPlanners
-from engine.statements.spec import StatementSpec, changing, effect, names_nothing, never, requires_nothing
+from engine.statements.spec import StatementSpec, change_spec, effect, names_nothing, never, requires_nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ def _plan(analyzed: AnalyzedStatement, statement: TokenStatement, _: FormatPlann
 
 
 SPECS: tuple[StatementSpec[Any], ...] = tuple(
-    changing(
+    change_spec(
         statement,
         title,
         syntax=syntax,

@@ -12,7 +12,7 @@ from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
 from engine.sql.query.query import parse_query
-from engine.sql.query.source_text import copied, joined
+from engine.sql.query.source_text import join_texts, slice_text
 from engine.sql.query.values import Query
 from engine.statements.variables.statement import DeclareVariables, DropVariable, Names, SetVariables
 
@@ -24,7 +24,7 @@ def row_query(expressions: Sequence[str], offset: int = 0, aliases: Sequence[str
     named = [f" AS {quote(alias)}" if alias else "" for alias in aliases] or [""] * len(expressions)
     items = zip(expressions, named, strict=True)
     pieces = [piece for expression, alias in items for piece in (", (", expression, f"\n){alias}")]
-    text = joined(("SELECT (", *pieces[1:]))
+    text = join_texts(("SELECT (", *pieces[1:]))
     try:
         return parse_query(Cursor(text, tokenize(text)))
     except SyntaxFailure as failure:
@@ -53,8 +53,8 @@ def parse_declare(cursor: Cursor) -> DeclareVariables:
         cursor.read_any()
     cursor.ensure_done()
     return DeclareVariables(
-        text=joined(("DECLARE ", copied(cursor.text, start, default_at))),
-        default=copied(cursor.text, default_at, end),
+        text=join_texts(("DECLARE ", slice_text(cursor.text, start, default_at))),
+        default=slice_text(cursor.text, default_at, end),
         or_replace=or_replace,
     )
 
@@ -84,7 +84,7 @@ def parse_set_variables(cursor: Cursor) -> SetVariables:
         cursor.read("=")
         offset = cursor.offset if not values else offset
         start = cursor.offset
-        values.append(copied(cursor.text, start, start + len(cursor.read_text())))
+        values.append(slice_text(cursor.text, start, start + len(cursor.read_text())))
     cursor.ensure_done()
     # Spark aliases a value by its variable, except a single name: so later values may refer to it by that name.
     aliases = ["" if _is_dotted_name(value) else parts[-1] for parts, value in zip(names, values, strict=True)]
@@ -110,7 +110,7 @@ def _read_query_in_parentheses(cursor: Cursor) -> Query:
     tokens = cursor.read_rest()
     if tokens[0].token_type != TokenType.L_PAREN or tokens[-1].token_type != TokenType.R_PAREN or len(tokens) < 3:
         raise SyntaxFailure("a query in parentheses is expected", start)
-    text = copied(cursor.text, tokens[1].start, tokens[-2].end + 1)
+    text = slice_text(cursor.text, tokens[1].start, tokens[-2].end + 1)
     try:
         return parse_query(Cursor(text, tokenize(text)))
     except SyntaxFailure as failure:

@@ -23,12 +23,12 @@ from engine.planning.plans.reads import AssignPlan, DeclarePlan, DropVariablePla
 from engine.runtime.accesses import Use
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
-from engine.runtime.variables import SESSION, Assignment, Variable, qualified
+from engine.runtime.variables import SESSION, Assignment, Variable, qualified_name
 from engine.sql.expressions import parse_any_expression
 from engine.sql.query.bodies import BODY_CALL
-from engine.sql.query.source_text import joined
+from engine.sql.query.source_text import join_texts
 from engine.statements.select.spec import reading_query
-from engine.statements.spec import StatementSpec, changing, effect, names_nothing, never, requires_nothing
+from engine.statements.spec import StatementSpec, change_spec, effect, names_nothing, never, requires_nothing
 from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 
 
@@ -40,14 +40,14 @@ def plan_declare(statement: DeclareVariables, functions: tuple[BoundFunction, ..
     default = statement.default
     if functions and (parse_any_expression(default).has_subquery or BODY_CALL in default):
         raise FunctionInDefault(str(functions[0].entry.name))
-    text = joined((statement.text, default))
+    text = join_texts((statement.text, default))
     return DeclarePlan(read=ReadPlan(text=text, scans=()), or_replace=statement.or_replace)
 
 
 def plan_assign(statement: SetVariables, source: ReadPlan) -> AssignPlan:
     """Plans SET; every form is equivalent to a variable list and a query."""
     targets = ", ".join(".".join(map(quote, parts)) for parts in statement.targets)
-    return AssignPlan(read=replace(source, text=joined((f"SET VARIABLE ({targets}) = (", source.text, "\n)"))))
+    return AssignPlan(read=replace(source, text=join_texts((f"SET VARIABLE ({targets}) = (", source.text, "\n)"))))
 
 
 def plan_drop_variable(statement: DropVariable) -> DropVariablePlan:
@@ -64,7 +64,7 @@ def declare_variables(assignment: Assignment, *, or_replace: bool) -> Outcome:
     names = [name for _, name in assignment.targets]
     for label, name in assignment.targets:
         if names.count(name) > 1:
-            raise DuplicateDeclared(qualified(label, name))
+            raise DuplicateDeclared(qualified_name(label, name))
     default = assignment.default or "NULL"
     variables = [Variable(name=name, value=value, default=default) for _, name in assignment.targets]
     return Outcome(result=empty_result(), change=lambda state: state.with_declared(variables, or_replace=or_replace))
@@ -87,7 +87,7 @@ def assign_variables(assignment: Assignment) -> Outcome:
 def drop_variable(plan: DropVariablePlan) -> Outcome:
     def change(state: SessionState) -> SessionState:
         if plan.name not in state.variables.variables and not plan.if_exists:
-            raise VariableNotFound(qualified(SESSION, plan.name))
+            raise VariableNotFound(qualified_name(SESSION, plan.name))
         return replace(state, variables=state.variables.without(plan.name))
 
     return Outcome(result=empty_result(), change=change)
@@ -96,7 +96,7 @@ def drop_variable(plan: DropVariablePlan) -> Outcome:
 _SESSION = effect(PolicyEffect.NONE, "A statement about variables")
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         DeclareVariables,
         "DECLARE VARIABLE",
         syntax="DECLARE [OR REPLACE] [VARIABLE] name, … [type] [{DEFAULT | =} expression]",
@@ -121,7 +121,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         caches_result=False,
         answers_rows=False,
     ),
-    changing(
+    change_spec(
         DropVariable,
         "DROP TEMPORARY VARIABLE",
         syntax="DROP TEMPORARY {VARIABLE | VAR} [IF EXISTS] name",

@@ -59,7 +59,7 @@ def plan_alter_view(bound: BoundStatement, statement: AlterView) -> CatalogPlan 
     entry = view_entry(bound, statement.view_parts)
     change = statement.change
     if isinstance(change, RenameTable):
-        return _renamed(bound, entry, change.table_parts)
+        return _plan_rename(bound, entry, change.table_parts)
     if is_temporary(entry.name):
         raise PermanentViewExpected(entry.name.table)
     if entry.foreign is not None:
@@ -80,7 +80,9 @@ def plan_alter_view(bound: BoundStatement, statement: AlterView) -> CatalogPlan 
     return CatalogPlan(change=changed, condition=bound.condition)
 
 
-def _renamed(bound: BoundStatement, entry: ViewEntry, parts: tuple[str, ...]) -> CatalogPlan | RenameTemporaryViewPlan:
+def _plan_rename(
+    bound: BoundStatement, entry: ViewEntry, parts: tuple[str, ...]
+) -> CatalogPlan | RenameTemporaryViewPlan:
     ensure_new_part(parts[-1])
     if is_temporary(entry.name):
         is_shared = is_global(entry.name)

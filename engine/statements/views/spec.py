@@ -19,7 +19,14 @@ from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.reads.read_plan import read_plan
 from engine.runtime.session_state import is_global
 from engine.statements.alter_table.statement import RenameTable
-from engine.statements.spec import StatementSpec, changing, effect, names_nothing, planned_analyzed, planned_bound
+from engine.statements.spec import (
+    StatementSpec,
+    change_spec,
+    effect,
+    names_nothing,
+    plan_from_analyzed,
+    plan_from_bound,
+)
 from engine.statements.views.planning import plan_alter_view, plan_create_view, plan_drop_view
 from engine.statements.views.statement import AlterView, CreateView, DropView
 
@@ -84,7 +91,7 @@ def _analyze(bound: BoundStatement, statement: CreateView, analyzer: Analyzer) -
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         CreateView,
         "CREATE VIEW",
         syntax="CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] view [(columns)] [COMMENT 'text'] "
@@ -95,11 +102,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_create,
         policy_effects=effect(PolicyEffect.READS_THROUGH_POLICIES, "CREATE VIEW"),
         analyze=_analyze,
-        plan=planned_analyzed(plan_create_view),
+        plan=plan_from_analyzed(plan_create_view),
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         AlterView,
         "ALTER VIEW",
         syntax="ALTER VIEW view {RENAME TO name | SET TBLPROPERTIES (…) | UNSET TBLPROPERTIES (…) | "
@@ -108,11 +115,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_alter,
         policy_effects=effect(PolicyEffect.NONE, "ALTER VIEW"),
-        plan=planned_bound(plan_alter_view),
+        plan=plan_from_bound(plan_alter_view),
         answers_rows=False,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         DropView,
         "DROP VIEW",
         syntax="DROP VIEW [IF EXISTS] view",
@@ -120,7 +127,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_drop,
         policy_effects=effect(PolicyEffect.NONE, "DROP VIEW"),
-        plan=planned_bound(plan_drop_view),
+        plan=plan_from_bound(plan_drop_view),
         answers_rows=False,
         reports_work=False,
     ),

@@ -59,7 +59,7 @@ def answer_file(plan: FilePlan, catalog: Catalog, request: StatementRequest) -> 
     statement = cast(FileStatement, plan.statement)  # only this family creates the plan
     file = VolumeFile(plan.path, plan.location, catalog.allowed_roots, lambda: _is_dropped(plan, catalog))
     if isinstance(statement, ListVolume):
-        return _listed(file, statement)
+        return _list_entries(file, statement)
     transfer = _transfer(statement, file)
     if transfer.operation is FileOperation.PUT and not transfer.overwrite and file.exists():
         raise FileInStagingPathExists(str(plan.path))
@@ -88,7 +88,7 @@ def _transfer(statement: GetFile | ChangeFile, file: VolumeFile) -> FileTransfer
     return FileTransfer(statement.operation, file, statement.overwrite)
 
 
-def _listed(file: VolumeFile, statement: ListVolume) -> Outcome:
+def _list_entries(file: VolumeFile, statement: ListVolume) -> Outcome:
     entries = [entry for entry in file.entries() if entry.name > statement.after][: statement.limit]
     columns = {"path": STRING, "name": STRING, "size": BIGINT, "modification_time": BIGINT}
     return Outcome(result=small_result(columns, [(e.path, e.name, e.size, e.modified_ms) for e in entries]))

@@ -18,10 +18,10 @@ from engine.binding.visibility import volume_of_path
 from engine.runtime.accesses import Use
 from engine.statements.spec import (
     StatementSpec,
-    changing,
+    change_spec,
     effect,
     names_nothing,
-    planned_bound,
+    plan_from_bound,
     unrestricted,
 )
 from engine.statements.volumes.execution import answer_volumes
@@ -68,7 +68,7 @@ def _require_rename(bound: BoundStatement, statement: RenameVolume) -> Iterable[
 _NO_TABLE = effect(PolicyEffect.NONE, "A statement about volumes")
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    changing(
+    change_spec(
         GetFile,
         "GET",
         syntax="GET '/Volumes/catalog/schema/volume/file' TO 'local path'",
@@ -76,13 +76,13 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind_file,
         required_privileges=lambda bound, _: (on_volume(bound, Privilege.READ_VOLUME),),
         policy_effects=_NO_TABLE,
-        plan=planned_bound(plan_file),
+        plan=plan_from_bound(plan_file),
         use=Use.READ,
         answers_rows=True,
         reports_work=False,
         is_read_only=True,
     ),
-    changing(
+    change_spec(
         ListVolume,
         "LIST",
         syntax="LIST '/Volumes/catalog/schema/volume[/folder]' [LIMIT n]",
@@ -90,13 +90,13 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind_file,
         required_privileges=lambda bound, _: (on_volume(bound, Privilege.READ_VOLUME),),
         policy_effects=_NO_TABLE,
-        plan=planned_bound(plan_file),
+        plan=plan_from_bound(plan_file),
         use=Use.DESCRIBE,
         answers_rows=True,
         reports_work=False,
         is_read_only=True,
     ),
-    changing(
+    change_spec(
         ChangeFile,
         "PUT",
         syntax="PUT 'local path' INTO '/Volumes/catalog/schema/volume/file' [OVERWRITE] | "
@@ -105,11 +105,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind_file,
         required_privileges=lambda bound, _: (on_volume(bound, Privilege.WRITE_VOLUME),),
         policy_effects=_NO_TABLE,
-        plan=planned_bound(plan_file),
+        plan=plan_from_bound(plan_file),
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         CreateVolume,
         "CREATE VOLUME",
         syntax="CREATE [EXTERNAL] VOLUME [IF NOT EXISTS] volume [LOCATION 'path'] [COMMENT 'text']",
@@ -117,11 +117,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,
         required_privileges=_require_create,
         policy_effects=_NO_TABLE,
-        plan=planned_bound(plan_volume),
+        plan=plan_from_bound(plan_volume),
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         DropVolume,
         "DROP VOLUME",
         syntax="DROP VOLUME [IF EXISTS] volume",
@@ -129,11 +129,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind_dropped,
         required_privileges=lambda bound, _: on_securable(bound, Privilege.MANAGE),
         policy_effects=_NO_TABLE,
-        plan=planned_bound(plan_volume),
+        plan=plan_from_bound(plan_volume),
         answers_rows=True,
         reports_work=False,
     ),
-    changing(
+    change_spec(
         RenameVolume,
         "ALTER VOLUME",
         syntax="ALTER VOLUME volume RENAME TO name",
@@ -141,7 +141,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=_bind_volume,
         required_privileges=_require_rename,
         policy_effects=_NO_TABLE,
-        plan=planned_bound(plan_volume),
+        plan=plan_from_bound(plan_volume),
         answers_rows=True,
         reports_work=False,
     ),

@@ -16,7 +16,7 @@ def pauses_of(versions: list[int], others_s: float = 60.0) -> list[float]:
             assert has_waited is bool(pauses)
             found.append(sum(pauses))
             pauses.clear()
-        write_queue.committed("t", version)
+        write_queue.note_commit("t", version)
     return found
 
 
@@ -52,7 +52,7 @@ def test_tables_are_counted_apart() -> None:
     for table, version in (("t", 1), ("t", 3), ("t", 4), ("u", 7), ("u", 8), ("u", 9)):
         with write_queue.hold(table, Pauses(pauses), 60):
             pass
-        write_queue.committed(table, version)
+        write_queue.note_commit(table, version)
     assert not pauses
     with write_queue.hold("t", Pauses(pauses), 60):
         assert pauses == [0.1]

@@ -179,7 +179,7 @@ def test_repeated_keys_are_found(keys: list[tuple[str, DeletionVectorDescriptor 
         batch = make_adds([add(path, deletion_vector=found) for path, found in keys[first : first + size]])
         unique.add(batch)
         names += file_keys(batch).to_pylist()
-    repeated = unique.repeated()
+    repeated = unique.find_duplicate()
     twice = {name.partition("\0")[0] for name in names if names.count(name) > 1}
     assert (repeated in twice) if twice else repeated is None
 

@@ -54,7 +54,7 @@ class OwnTable:
     def alter(self, *changes: DefinitionChange) -> IcebergCommit:
         snapshot = self.snapshot
         transaction = self.format.begin(snapshot, DESCRIPTION, "t")
-        transaction.define(snapshot.redefined("t", changes))
+        transaction.define(snapshot.change_definition("t", changes))
         return transaction.commit()
 
     @property

@@ -130,7 +130,7 @@ def test_tables_whose_files_are_no_files_of_another(bare: BareLake, reason: str)
     assert bare.sources.catalog.view().sources_of(str(bare.path("t"))) == ()
 
 
-def test_its_own_files(bare: BareLake) -> None:
+def test_adding_the_tables_own_files_is_refused(bare: BareLake) -> None:
     bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
     assert "same folder" in str(bare.refuse("CALL system.add_files('t', 't')"))
     assert bare.refuse("CALL system.add_files('t', 'nobody')").condition == "TABLE_OR_VIEW_NOT_FOUND"

@@ -99,7 +99,7 @@ def test_columns_are_what_fastavro_decodes(tmp_path: Path, codec: str) -> None:
     blocks = read_blocks(path.read_bytes(), "m")
     assert len(blocks.blocks) > 3
     columns = columns_of(blocks.schema)
-    both = manifest._walked(columns, [blocks, blocks])
+    both = manifest._walk(columns, [blocks, blocks])
     assert both is not None
     walked, decoded = both[1], manifest.table_of_rows(rows_of(blocks, "m"))
     assert shown(walked) == shown(decoded) == shown(both[0])

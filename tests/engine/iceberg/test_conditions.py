@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError, declared_errors
-from engine.iceberg.spec.conditions import OF_SPARK, SAME_ENDING, own_condition
+from engine.iceberg.spec.conditions import OF_SPARK, SAME_ENDING, iceberg_condition
 from engine.main import LakeSession
 from tests.engine.lake_sessions import refuse, run
 from tests.tidy.sources import MODULES
@@ -130,6 +130,6 @@ def test_each_condition_is_shared_or_of_delta_alone() -> None:
 def test_own_condition_is_its_own() -> None:
     declared: dict[str, type[SqlError]] = {error.condition: error for error in declared_errors()}
     for condition, error in declared.items():
-        found = own_condition(condition, error.sqlstate)
-        assert own_condition(*found) == found
+        found = iceberg_condition(condition, error.sqlstate)
+        assert iceberg_condition(*found) == found
         assert re.fullmatch(r"[0-9A-Z]{5}", found[1])

@@ -292,7 +292,7 @@ def test_both_tables_are_read_and_one_is_written(bare: BareLake) -> None:
     assert bare.rows("VACUUM t DRY RUN") == []
 
 
-def test_others_commit_meanwhile(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conversion_restarts_after_a_concurrent_commit(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The statement restarts, so that no row from others is lost."""
     made = table_of(bare, column(1, "id", "long"))
     made.commit(made.data({"id": [1]}))
@@ -415,7 +415,7 @@ def test_a_fault_leaves_nothing(bare: BareLake, monkeypatch: pytest.MonkeyPatch)
     def fail(*_: Any) -> None:
         raise SqlError
 
-    monkeypatch.setattr(module, "_staged", fail)
+    monkeypatch.setattr(module, "_stage", fail)
     bare.refuse("CONVERT TO DELTA t")
     assert not list(bare.path("t").glob("*.bin"))
 

@@ -298,7 +298,7 @@ def test_file_format_property_can_be_changed(tmp_path: Path, key: str, value: st
             snapshot.ensure_supported(TableOperation.METADATA)
         return
     transaction = own.begin(snapshot, DESCRIPTION, "t")
-    transaction.define(snapshot.redefined("t", [UnsetProperty(key=key)]))
+    transaction.define(snapshot.change_definition("t", [UnsetProperty(key=key)]))
     transaction.commit()
     own.load(str(made.folder)).ensure_supported(TableOperation.APPEND)
 
@@ -381,7 +381,7 @@ def test_a_table_that_is_made_again_keeps_ids_of_equal_columns(tmp_path: Path) -
     table = make(tmp_path, PartitionBy(terms=(term("at", "day"),)), SetProperty(key="owner", value="me"))
     snapshot = table.snapshot
     again = columns(name="string!", id="integer", new="long")
-    definition = snapshot.replaced("t", again, ("new",), [SetProperty(key="k", value="v")], {})
+    definition = snapshot.replace_definition("t", again, ("new",), [SetProperty(key="k", value="v")], {})
     assert [(each.id, each.name, each.required) for each in definition.iceberg_schema.fields] == [
         (4, "name", True),
         (14, "id", False),
@@ -401,9 +401,9 @@ def test_replaced_table_has_requested_types(tmp_path: Path, stored: str, shown: 
     table.write()
     snapshot = IcebergFormat(open_storage, 1 << 24).load(str(table.folder))
     assert snapshot.schema == columns(c=shown)
-    (again,) = snapshot.replaced("t", columns(c=shown), (), [], {}).iceberg_schema.fields
+    (again,) = snapshot.replace_definition("t", columns(c=shown), (), [], {}).iceberg_schema.fields
     assert again.id > 1 and type_name(again.type) == {"timestamp_ntz": "timestamp"}.get(shown, shown)
-    (remaining,) = snapshot.redefined("t", [RenameColumn(path=("c",), name="d")]).iceberg_schema.fields
+    (remaining,) = snapshot.change_definition("t", [RenameColumn(path=("c",), name="d")]).iceberg_schema.fields
     assert (remaining.id, type_name(remaining.type)) == (1, stored)
 
 

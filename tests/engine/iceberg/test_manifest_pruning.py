@@ -138,13 +138,13 @@ def test_pruned_manifests_have_no_matching_row(
             for path, value in zip(paths, in_files, strict=True)
             if value is not None and holds(ordered(value), ordered(given))
         }
-        found = replace(whole).narrowed(Compare(operator, Column(("c",)), literal))
+        found = replace(whole).narrow(Compare(operator, Column(("c",)), literal))
         assert matching <= set(found.files["path"].to_pylist()), (operator, given)
         narrowed += found.num_files < len(paths)
     assert narrowed, "no condition leaves a manifest out"
     nulls = {path for path, value in zip(paths, in_files, strict=True) if value is None}
-    assert nulls <= set(replace(whole).narrowed(IsNull(Column(("c",)))).files["path"].to_pylist())
-    assert replace(whole).narrowed(IsNotNull(Column(("c",)))).num_files == len(paths)
+    assert nulls <= set(replace(whole).narrow(IsNull(Column(("c",)))).files["path"].to_pylist())
+    assert replace(whole).narrow(IsNotNull(Column(("c",)))).num_files == len(paths)
 
 
 def ordered(value: Any) -> Any:
@@ -174,12 +174,12 @@ def test_manifests_are_decoded_if_they_are_needed(
 ) -> None:
     table = partitioned(tmp_path, "identity", "long", TEN)
     snapshot = load(table.folder)
-    found = snapshot.narrowed(condition)
+    found = snapshot.narrow(condition)
     found.scan("t", "t")
     assert decoded == [table.listed[at]["manifest_path"].rpartition("/")[2] for at in expected]
     assert found.num_files + found.left_out[0] == 10
     assert (found.stamp != snapshot.stamp) == (len(decoded) < 10)
-    assert found.narrowed(equal(99)) is found, "its files are known"
+    assert found.narrow(equal(99)) is found, "its files are known"
 
 
 def test_deletes_are_always_read(tmp_path: Path, decoded: list[str]) -> None:
@@ -188,8 +188,8 @@ def test_deletes_are_always_read(tmp_path: Path, decoded: list[str]) -> None:
     table.listed.append(table.manifest([deletes], 1, 99, 1002, 0))
     table.commit()
     snapshot = load(table.folder)
-    assert snapshot.narrowed(ALWAYS) is snapshot
-    found = snapshot.narrowed(equal(3))
+    assert snapshot.narrow(ALWAYS) is snapshot
+    found = snapshot.narrow(equal(3))
     cardinalities = [vector["cardinality"] for vector in found.files["deletion_vector"].to_pylist()]
     assert (len(decoded), cardinalities) == (2, [1])
 
@@ -208,7 +208,7 @@ def test_manifest_list_without_bounds_prunes_nothing(tmp_path: Path, listed: dic
     table = partitioned(tmp_path, "identity", "long", TEN)
     add_manifest(table, "identity", parse_type("long", ""), [99], **listed)
     table.commit()
-    needed = load(table.folder).narrowed(equal(3)).needed if "partition_spec_id" not in listed else None
+    needed = load(table.folder).narrow(equal(3)).needed if "partition_spec_id" not in listed else None
     manifests = [needed] if needed is None else [each.path for each in needed]
     expected = [table.listed[at]["manifest_path"] for at in (3, 10)]
     assert manifests == ([None] if needed is None else expected)
@@ -221,5 +221,5 @@ def test_bounds_of_promoted_columns(tmp_path: Path) -> None:
     for at, each in enumerate(table.listed):
         each["partitions"] = [{**summary, "lower_bound": struct.pack("<i", at), "upper_bound": struct.pack("<i", at)}]
     table.commit()
-    found = load(table.folder).narrowed(equal(4))
+    found = load(table.folder).narrow(equal(4))
     assert found.files["path"].to_pylist() == ["data/4-0.parquet"]

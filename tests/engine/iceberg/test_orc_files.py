@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.orc as po
 import pytest
 
-from engine.iceberg.manifests.metrics import METRICS, encoded
+from engine.iceberg.manifests.metrics import METRICS, encode_map
 from engine.iceberg.snapshot.file_kinds import unread_in_orc
 from engine.iceberg.snapshot.footers import FileColumns
 from engine.iceberg.spec.types import IcebergField, Kind, SimpleType
@@ -98,7 +98,7 @@ def test_columns_are_found_by_the_names_of_the_file(session: LakeSession, lake: 
 )
 def test_old_dates_are_refused(type_: Kind, bound: bytes | None, is_read: bool) -> None:
     column = IcebergField(id=1, name="d", type=SimpleType(type_), required=False)
-    maps = {"lower_bounds": None if bound is None else encoded([{"key": 1, "value": bound}])}
+    maps = {"lower_bounds": None if bound is None else encode_map([{"key": 1, "value": bound}])}
     data = pa.table({name: pa.array([maps.get(name)], pa.binary()) for name in METRICS})
     for has_column, refused in ((True, not is_read), (False, False)):
         columns = [FileColumns(frozenset([1] if has_column else []), ((1, "d"),), kind=FileKind.ORC)]

@@ -328,7 +328,7 @@ def test_a_query_means_what_it_means_of_any_table(made: LakeSession, text: str, 
         ("SELECT * FROM plain VERSION AS OF 'none'", "INVALID_TIME_TRAVEL_SPEC"),
     ],
 )
-def test_other_refusals(made: LakeSession, text: str, condition: str) -> None:
+def test_unsupported_iceberg_tables_are_refused(made: LakeSession, text: str, condition: str) -> None:
     assert refuse(made, text).condition == condition
 
 

@@ -188,7 +188,7 @@ def test_no_file_is_left_out_that_has_a_matching_row(
     pruned = without = whole = 0
     for predicate, holds in conditions(sql, values):
         remaining, every = snapshot.pruning().prune(predicate), snapshot.pruning().matches_all(predicate)
-        narrowed = set(replace(snapshot).narrowed(predicate).files["path"].to_pylist())
+        narrowed = set(replace(snapshot).narrow(predicate).files["path"].to_pylist())
         for path, inside, is_persistent, is_all in zip(paths, everything, remaining, every, strict=True):
             matching = [holds(each) for each in inside]
             assert (is_persistent and path in narrowed) or not any(matching), (predicate, inside)

@@ -79,11 +79,11 @@ def read_all(transaction: IcebergTransaction, table: OwnTable) -> None:
 
 
 def rename(transaction: IcebergTransaction, table: OwnTable) -> None:
-    transaction.define(table.snapshot.redefined("t", [RenameColumn(path=("id",), name="number")]))
+    transaction.define(table.snapshot.change_definition("t", [RenameColumn(path=("id",), name="number")]))
 
 
 def comment(transaction: IcebergTransaction, table: OwnTable) -> None:
-    transaction.define(table.snapshot.redefined("t", [SetProperty(key="comment", value="new")]))
+    transaction.define(table.snapshot.change_definition("t", [SetProperty(key="comment", value="new")]))
 
 
 # The steps of the slower and the faster transaction, and the number of rows after both; None: the slower one fails.
@@ -180,7 +180,7 @@ def test_rows_that_were_written_for_a_table_that_was_replaced(table: OwnTable, c
     append(20)(late, table)
     for step in (read_all, remove(0), remove(1)):
         step(early, table)
-    early.define(read.replaced("t", columns(**types), (), [], {}))
+    early.define(read.replace_definition("t", columns(**types), (), [], {}))
     early.commit()
     middle = table.metadata
     if fits:

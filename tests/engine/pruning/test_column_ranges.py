@@ -23,7 +23,8 @@ EARLY_END_US = 735 * DAY_US
 
 
 def keys(*values: float) -> list[int]:
-    return floating_keys(np.array(values, np.float64)).tolist()
+    found: list[int] = floating_keys(np.array(values, np.float64)).tolist()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_one_text_bound_is_enough(low: pa.Array | None, high: pa.Array | None) -
 
 
 def numbers(data_type: DataType, minimum: int, maximum: int, **more: Any) -> NumericBounds:
-    fields = {"low": np.array([minimum]), "high": np.array([maximum]), "exact": True}
+    fields: dict[str, Any] = {"low": np.array([minimum]), "high": np.array([maximum]), "exact": True}
     return NumericBounds(data_type=data_type, **(fields | more))
 
 

@@ -155,7 +155,7 @@ def test_days(expression: GenerationExpression, predicate: Predicate, remaining:
     ],
     ids=str,
 )
-def test_other_expressions(
+def test_generation_expression_leaves_the_expected_partitions(
     expression: GenerationExpression, predicate: Predicate, values: list[dict[str, Any]], remaining: str
 ) -> None:
     assert survivors({"p": expression}, predicate, values) == remaining

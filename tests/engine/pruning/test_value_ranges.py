@@ -32,7 +32,7 @@ def test_keys_of_numbers_have_their_order() -> None:
 
 
 def numeric(data_type: DataType, minima: list[int], maxima: list[int], **more: Any) -> NumericBounds:
-    fields = {"low": np.array(minima), "high": np.array(maxima), "exact": False}
+    fields: dict[str, Any] = {"low": np.array(minima), "high": np.array(maxima), "exact": False}
     return NumericBounds(data_type=data_type, **(fields | more))
 
 
@@ -208,15 +208,15 @@ def test_text_without_bounds_satisfies_any_comparison(operator: Operator) -> Non
 def test_cut_maximum_may_be_the_beginning_of_a_greater_text(length: int, expected: list[bool]) -> None:
     highs: list[str | None] = ["a", "k" * length]
     bounds = texts(["a", "a"], highs)
-    assert bounds.some_above(("k" * length + "z").encode()).tolist() == expected
-    assert texts(["a", "a"], highs, exact=True).some_above(("k" * length + "z").encode()).tolist() == [False, False]
+    assert bounds.may_be_above(("k" * length + "z").encode()).tolist() == expected
+    assert texts(["a", "a"], highs, exact=True).may_be_above(("k" * length + "z").encode()).tolist() == [False, False]
 
 
 def test_only_beginnings_of_long_literals_are_compared() -> None:
     high = "k" * 1024
-    assert texts(["a"], [high]).some_above((high + "z").encode()).tolist() == [True]
-    assert texts(["a"], ["k" * 1023 + "a"]).some_at_or_above(("k" * 1023 + "b").encode()).tolist() == [False]
-    assert texts(["a"], ["k" * 1100]).some_at_or_above(("k" * 1200).encode()).tolist() == [True]
+    assert texts(["a"], [high]).may_be_above((high + "z").encode()).tolist() == [True]
+    assert texts(["a"], ["k" * 1023 + "a"]).may_be_at_or_above(("k" * 1023 + "b").encode()).tolist() == [False]
+    assert texts(["a"], ["k" * 1100]).may_be_at_or_above(("k" * 1200).encode()).tolist() == [True]
 
 
 def test_literal_of_another_type_is_not_compared_with_texts() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.runtime.accesses import ColumnLineage, ColumnSource, Lineage, Transformation, resolved
+from engine.runtime.accesses import ColumnLineage, ColumnSource, Lineage, Transformation, resolve_lineage
 
 A, T = Transformation.AGGREGATION, Transformation.TRANSFORMATION
 
@@ -18,7 +18,7 @@ def test_lineage_resolves_materialized_rows_to_sources() -> None:
         others=(ColumnSource("kept", "k"), ColumnSource("s", "d")),
     )
     again = Lineage(columns=(ColumnLineage("t", "x", (ColumnSource("s", "c"),)), ColumnLineage("t", "y", ())))
-    columns, others = resolved([remaining, written, again])
+    columns, others = resolve_lineage([remaining, written, again])
     made_of = (ColumnSource("s", "a", T), ColumnSource("s", "b", A), ColumnSource("t", "x"), ColumnSource("s", "c"))
     assert columns == [ColumnLineage("t", "x", made_of), ColumnLineage("t", "y", ())]
     assert others == [ColumnSource("s", "d"), ColumnSource("s", "a"), ColumnSource("s", "b", A)]

@@ -75,7 +75,7 @@ def test_streamed_lines_are_read_to_the_end(server: CallbackServer) -> None:
 
 
 @pytest.mark.parametrize("password", ["", "0" * 64, "0" * 1000])
-def test_others_cannot_an_answer(server: CallbackServer, password: str) -> None:
+def test_wrong_password_gets_no_answer(server: CallbackServer, password: str) -> None:
     assert ask(server, password, json.dumps({"scan": 0})) == b""
 
 

@@ -23,7 +23,7 @@ from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
 from engine.spark.query import temporary_folder
 from engine.spark.session import ExecSession, SparkDriver
-from engine.spark.spark_errors import translated
+from engine.spark.spark_errors import translate_errors
 from engine.sql.query.values import ExplainMode
 from tests.engine.spark.scans import DataFile, query, rows, write_scan
 from tests.gateway.http.conftest import eventually
@@ -316,7 +316,7 @@ def test_stages_that_fail_at_the_same_time_report_the_first_error(spark_driver: 
 
 def test_a_full_disk_is_named(spark_driver: SparkDriver, tmp_path: Path) -> None:
     jvm = spark_driver.process.gateway.jvm
-    with pytest.raises(DiskFull), translated(jvm):
+    with pytest.raises(DiskFull), translate_errors(jvm):
         jvm.java.io.FileOutputStream("/dev/full").write(1)
     error = jvm.java.io.IOException(os.strerror(errno.ENOSPC))
     errors = getattr(getattr(jvm.org.apache.spark.sql.errors, "QueryExecutionErrors$"), "MODULE$")

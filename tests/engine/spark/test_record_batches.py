@@ -14,7 +14,7 @@ from catalog.conditions import ResultRowsDiffer, StatementCancelled
 from engine.runtime.results import sql_field
 from engine.spark.record_batches import RecordBatches, Segment
 from engine.spool.spool import Spool
-from engine.spool.spool_file import AnyBatch, loaded
+from engine.spool.spool_file import AnyBatch, load_batch
 
 SCHEMA = pa.schema([sql_field("id", pa.int64(), "bigint")])
 NOTHING = pa.py_buffer(b"")
@@ -48,7 +48,7 @@ def made(tmp_path: Path) -> Iterator[Callable[[str], Growing]]:
 
 
 def ids(batch: AnyBatch) -> list[int]:
-    return list(loaded(batch).column(0).to_pylist())
+    return list(load_batch(batch).column(0).to_pylist())
 
 
 def test_rows_are_read_as_their_file_grows_and_none_twice(spool: Spool, made: Callable[[str], Growing]) -> None:

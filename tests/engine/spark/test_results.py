@@ -20,7 +20,7 @@ from engine.runtime.results import sql_type_of
 from engine.spark.session import ExecSession, SparkDriver
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
-from engine.spool.spool_file import StoredBatch, loaded
+from engine.spool.spool_file import StoredBatch, load_batch
 from tests.engine.spark.scans import DataFile, query, rows, write_scan
 from tests.gateway.http.conftest import eventually
 
@@ -192,7 +192,7 @@ def test_a_result_that_does_not_fit_beside_others_is_refused(
     with pytest.raises(error):
         query(spark, text.format(rows_made), request=request)
     assert query(spark, "SELECT 1 AS n", request=request).to_pylist() == [{"n": 1}]
-    assert [loaded(piece).num_rows for piece in reversed(held)] == [piece.num_rows for piece in reversed(held)]
+    assert [load_batch(piece).num_rows for piece in reversed(held)] == [piece.num_rows for piece in reversed(held)]
     held.clear()
     assert spool.held_bytes() == 0 and not list(tmp_path.iterdir())
 

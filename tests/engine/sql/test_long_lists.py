@@ -12,7 +12,7 @@ import pytest
 from catalog.conditions import StatementHasTooManyTokens, StatementSyntaxError
 from catalog.errors import SqlError
 from engine.sql.dialect.constant_lists import CONSTANTS
-from engine.sql.dialect.dialect import TOKENS_MAX, each_token, tokenize
+from engine.sql.dialect.dialect import TOKENS_MAX, tokenize, tokenize_with_constants
 from engine.sql.query.values import Query
 from engine.statements.insert.statement import Insert
 from engine.statements.parse import parse
@@ -106,7 +106,7 @@ def test_errors_are_at_the_same_place(case: str) -> None:
 @pytest.mark.parametrize("case", SHORT | EACH)
 def test_a_long_list_is_one_token(case: str) -> None:
     text = (SHORT | EACH)[case]
-    each, taken = each_token(text), tokenize(text)
+    each, taken = tokenize_with_constants(text), tokenize(text)
     assert (len(taken) < 100) is (case in SHORT or len(each) < 100)
     lists = [token for token in taken if token.token_type is CONSTANTS]
     assert bool(lists) is (case in SHORT)

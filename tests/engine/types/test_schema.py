@@ -74,7 +74,7 @@ def test_unknown_metadata_is_preserved() -> None:
         ),
     ],
 )
-def test_other_spellings(value: Any, expected: DataType) -> None:
+def test_other_spellings_of_types_are_parsed(value: Any, expected: DataType) -> None:
     assert parse_data_type(value) == expected
 
 

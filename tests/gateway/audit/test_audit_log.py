@@ -23,7 +23,7 @@ def held(folder: Path) -> int:
     return chain_end.seq
 
 
-def test_others_cannot_read_it(tmp_path: Path) -> None:
+def test_audit_log_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     audit_log = AuditLog(tmp_path / "audit")
     audit_log.write({"event": "e"})
     assert stat.S_IMODE((tmp_path / "audit").stat().st_mode) == 0o700

@@ -240,7 +240,7 @@ def test_log_ins_are_recorded_and_refusals_with_the_name_that_was_tried(server: 
     ],
 )
 def test_a_token_that_is_sent_as_the_name_is_not_recorded(server: AuditedServer, user: str, shown: str) -> None:
-    server.auditor.refused(user, ORIGIN, AuthenticationFailed("no"))
+    server.auditor.record_refusal(user, ORIGIN, AuthenticationFailed("no"))
     (line,) = server.lines()
     assert line["user"] == shown
 

@@ -46,12 +46,12 @@ def unthrottled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(st.sampled_from([Mechanism.PLAIN, Mechanism.BEARER]), texts.map(str.encode) | st.binary(max_size=60))
-def test_any_message(chain: Chain, mechanism: Mechanism, message: bytes) -> None:
+def test_random_mechanism_message_is_answered_or_refused(chain: Chain, mechanism: Mechanism, message: bytes) -> None:
     check(lambda: chain.begin(mechanism, HERE).receive(message))
 
 
 @given(texts)
-def test_any_header(chain: Chain, header: str) -> None:
+def test_random_authorization_header_is_answered_or_refused(chain: Chain, header: str) -> None:
     check(lambda: authenticate(chain, header.encode("utf-8").decode("latin-1"), HERE))
 
 

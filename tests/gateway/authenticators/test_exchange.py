@@ -12,7 +12,7 @@ from gateway.authenticators.peer import Peer
 
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "::1%lo"])
-def test_any_name_from_this_machine(peer: str) -> None:
+def test_any_name_is_accepted_from_the_local_machine(peer: str) -> None:
     assert log_in(Anonymous(), Mechanism.PLAIN, b"\0ada\0whatever", Peer(peer)).principal == "ada"
     assert log_in(Anonymous(), Mechanism.PLAIN, b"\0\0", Peer(peer)).principal == "anonymous"
     assert log_in(Anonymous(), Mechanism.BEARER, b"token", Peer(peer)).principal == "anonymous"

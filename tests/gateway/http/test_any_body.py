@@ -37,14 +37,14 @@ ANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthChe
 
 @ANY
 @given(body=JSON | BODY | BODY.map(lambda body: {"statement": "ROWS 5", "wait_timeout": "0s"} | body))
-def test_any_json_to_any_endpoint(api: Api, body: object) -> None:
+def test_random_json_to_an_endpoint_is_answered(api: Api, body: object) -> None:
     for path in (STATEMENTS, f"{API}/sessions"):
         check(api, path, json.dumps(body).encode())
 
 
 @ANY
 @given(content=st.binary() | st.text().map(str.encode))
-def test_any_bytes(api: Api, content: bytes) -> None:
+def test_random_bytes_to_an_endpoint_are_answered(api: Api, content: bytes) -> None:
     check(api, STATEMENTS, content)
 
 
@@ -53,7 +53,7 @@ def test_any_bytes(api: Api, content: bytes) -> None:
     path=st.text(st.characters(blacklist_categories=["Cs"])),
     query=st.dictionaries(st.sampled_from(["wait_timeout", "on_disconnect", "expires", "signature"]), st.text()),
 )
-def test_any_path(api: Api, path: str, query: dict[str, str]) -> None:
+def test_random_path_is_answered(api: Api, path: str, query: dict[str, str]) -> None:
     for prefix in ("/", f"{STATEMENTS}/", f"{API}/results/"):
         response = api.client.get(prefix + quote(path), query_string=query)
         assert response.status_code < 500

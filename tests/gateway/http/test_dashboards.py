@@ -98,7 +98,7 @@ def test_values_of_labels_are_there(families: dict[str, Family]) -> None:
     assert selected and selected <= values
 
 
-def test_all_of_it_is_well_named(families: dict[str, Family]) -> None:
+def test_metric_names_pass_lint(families: dict[str, Family]) -> None:
     assert lint(families) == []
 
 

@@ -41,7 +41,7 @@ def test_valid_request_id_is_returned(api: Api) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "a b", "x" * 129, "é", 'a"b'])
-def test_another_one_is_replaced(api: Api, given: str) -> None:
+def test_invalid_request_id_of_the_client_is_replaced(api: Api, given: str) -> None:
     answered = [api.request("GET", "/healthz", None, **{ID: given}).headers[ID] for _ in range(2)]
     assert answered[0] != answered[1] and given not in answered and all(len(each) == 32 for each in answered)
 

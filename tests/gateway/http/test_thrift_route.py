@@ -21,7 +21,7 @@ from gateway.hs2.conversation import Conversation
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.http.cookies import COOKIE_NAME
-from gateway.http.thrift_route import one_line
+from gateway.http.thrift_route import header_text
 from gateway.sessions.limits import Limits
 from tests.gateway.arrow_engine import modifies
 from tests.gateway.hs2.test_server import OPEN, call
@@ -146,7 +146,7 @@ def test_a_request_that_is_refused_says_why(
         response = connection.getresponse()
         content = json.loads(response.read())
         assert response.status == status and said in content["message"] and content["error_code"]
-        assert response.headers["X-Thriftserver-Error-Message"] == one_line(content["message"])
+        assert response.headers["X-Thriftserver-Error-Message"] == header_text(content["message"])
         assert (response.headers["WWW-Authenticate"] is not None) == (status == 401)
         assert response.headers["Allow"] == ("POST" if status == 405 else None)
         assert post(connection)[0] == 200  # the connection lives
@@ -157,7 +157,7 @@ def test_a_request_that_is_refused_says_why(
     [("a\r\nb: c\n", "a b: c"), ("a\x00\x1b\x7fb", "a???b"), ("日本 é", "?? é"), ("x" * 5000, "x" * 2000)],
 )
 def test_a_message_is_one_line_of_a_header(message: str, line: str) -> None:
-    assert one_line(message) == line
+    assert header_text(message) == line
 
 
 def test_a_method_that_does_not_exist_is_a_thrift_error(live: Live) -> None:

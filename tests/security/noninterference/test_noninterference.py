@@ -28,7 +28,7 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("seed", [0])
-def test_some_statements(tmp_path: Path, spark_driver: SparkDriver, seed: int) -> None:
+def test_sample_of_statements_reveals_no_hidden_rows(tmp_path: Path, spark_driver: SparkDriver, seed: int) -> None:
     _compare(tmp_path, spark_driver, seed, 18)
 
 

@@ -15,16 +15,16 @@ from typing import assert_never
 import pyarrow as pa
 
 from engine.binding.bound import Outcome
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.change_files import DELETED, Change, change_files
-from engine.execution.writes.dml.queried_keys import rows_found
+from engine.execution.writes.dml.queried_keys import find_keyed_rows
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, without_partitions
 from engine.execution.writes.file_metrics import Stopwatch, num_files
 from engine.execution.writes.replaced_rows import RemainingRows, counting_rows, removal_tells, without_rows
 from engine.execution.writes.staged_files import report_drops
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles
-from engine.planning.semantics.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import is_already_written, stage_number
 from engine.pruning.metadata_answers import NoAnswer, exact_selection
 from engine.pruning.predicates import Predicate
 from engine.runtime.results import RowCounts, empty_result
@@ -37,12 +37,12 @@ from engine.tables.operations import with_metrics
 def delete(plan: DeletePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Deletes rows from a table, as one version."""
     table, watch = plan.table, Stopwatch()
-    if was_written(plan.idempotent_write, table.snapshot):
-        yield StagedWrite(outcome=_counted(0))
+    if is_already_written(plan.idempotent_write, table.snapshot):
+        yield StagedWrite(outcome=_outcome(0))
         return
-    with report_drops(table), _remaining_rows(plan, context, watch) as remaining, naming(table.label):
+    with report_drops(table), _remaining_rows(plan, context, watch) as remaining, name_table_in_errors(table.label):
         if not remaining.num_deleted:
-            yield StagedWrite(outcome=_counted(0))
+            yield StagedWrite(outcome=_outcome(0))
             return
         metrics = _metrics(remaining, watch)
         description = replace(with_metrics(plan.description, **metrics), keeps_row_ids=True)
@@ -51,7 +51,7 @@ def delete(plan: DeletePlan, context: ExecutionContext) -> Iterator[StagedWrite]
             transaction.read_whole_table()
         remaining.stage_in(transaction, rows_alone=not plan.reads_table)
         stage_number(transaction, plan.idempotent_write, context.request.now_ms())
-        yield StagedWrite(outcome=_counted(remaining.num_deleted), transaction=transaction, label=table.label)
+        yield StagedWrite(outcome=_outcome(remaining.num_deleted), transaction=transaction, label=table.label)
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def _remaining_rows(plan: DeletePlan, context: ExecutionContext, watch: Stopwatc
             watch.note_scan()
             yield counted
             return
-    with rows_found(table, plan.places, plan.queried, context) as found:
+    with find_keyed_rows(table, plan.places, plan.queried, context) as found:
         watch.note_scan()
         with without_rows(table, found, context) as remaining:
             deleted_changes = () if removal_tells(remaining) else (Change(kind=DELETED, rows=found.all),)
@@ -124,5 +124,5 @@ def _metrics(remaining: RemainingRows, watch: Stopwatch) -> dict[str, str]:
     return {name: str(value) for name, value in metrics.items()}
 
 
-def _counted(num_rows: int) -> Outcome:
+def _outcome(num_rows: int) -> Outcome:
     return Outcome(result=replace(empty_result(), row_counts=RowCounts(affected=num_rows)))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from engine.binding.bound import BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.deleted_rows import RowSet
 from engine.execution.writes.matched_rows import answered_places
 from engine.planning.plans.reads import ReadPlan
@@ -24,13 +24,13 @@ def resolve_equality_deletes(table: BoundTable, context: ExecutionContext) -> Ta
     unresolved = rows_deleted_by_value(table)
     if unresolved is None:
         return table.snapshot
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         return unresolved.with_deletes(_positions(table, unresolved.places, context))
 
 
 def _positions(table: BoundTable, places: ComposedScan, context: ExecutionContext) -> Mapping[int, Rows]:
     text = bitmaps(f"SELECT {PLACE_FILE} AS f, 0 AS k, {PLACE_ROW} + 1 AS i FROM ({places.text}\n)")
-    scans = (replace(part.scan, name=table.own_label, is_hidden=table.is_protected) for part in places.parts)
+    scans = (replace(part.scan, name=table.visible_label, is_hidden=table.is_protected) for part in places.parts)
     found: dict[int, RowSet] = {}
     read = ReadPlan(text=text, scans=tuple(scans))
     for file, _, number, bitmap, _ in answered_places(read, replace(context, parameters=()), "deleted"):

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from engine.binding.bound import Outcome, counted
-from engine.enforcement.identity import moved_high_water_marks, with_values_taken
-from engine.errors.table_errors import naming
+from engine.enforcement.identity import continue_identity_values, moved_high_water_marks
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.change_files import DELETED, INSERTED, Change, change_files
 from engine.execution.writes.dml.related_rows import SourceRows, related_rows
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
@@ -33,7 +33,7 @@ from engine.planning.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.planning.semantics.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import is_already_written, stage_number
 from engine.runtime.results import empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
@@ -44,7 +44,7 @@ from engine.tables.transaction import NewFiles, TableTransaction
 def insert(plan: InsertPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Inserts rows, as one version; no version if no row is added or removed."""
     table = plan.table
-    if was_written(plan.idempotent_write, table.snapshot):
+    if is_already_written(plan.idempotent_write, table.snapshot):
         yield StagedWrite(outcome=counted(0))
         return
     if plan.only_if_absent and _is_there(plan, context):
@@ -53,9 +53,9 @@ def insert(plan: InsertPlan, context: ExecutionContext) -> Iterator[StagedWrite]
     with (
         report_drops(table),
         _source_rows(plan, context) as source,
-        _written(plan, source, context) as new,
+        _write_parts(plan, source, context) as new,
         _remaining_rows(plan, new, source, context) as remaining,
-        naming(table.label),
+        name_table_in_errors(table.label),
     ):
         transaction = _transaction(plan, new, remaining)
         stage_number(transaction, plan.idempotent_write, context.request.now_ms())
@@ -88,13 +88,13 @@ def _transaction(plan: InsertPlan, new: NewFiles, remaining: RemainingRows | Non
 
 
 @contextmanager
-def _written(plan: InsertPlan, source: SourceRows, context: ExecutionContext) -> Iterator[NewFiles]:
+def _write_parts(plan: InsertPlan, source: SourceRows, context: ExecutionContext) -> Iterator[NewFiles]:
     """Writes the files for all parts; identity values continue from one part to the next."""
     table, context = plan.table, replace(context, parameters=source.parameters)
     with ExitStack() as staged:
         new = staged.enter_context(new_files(table, source.read, plan.rows, context))
         for part in plan.more:
-            rows = with_values_taken(part.rows, new.min_max_values)
+            rows = continue_identity_values(part.rows, new.min_max_values)
             new = new.with_others(staged.enter_context(new_files(table, part.source, rows, context)))
         yield new
 
@@ -103,7 +103,7 @@ def _written(plan: InsertPlan, source: SourceRows, context: ExecutionContext) ->
 def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
     """Removes all files. The row count comes from the statistics, None if a file has none."""
     snapshot = plan.table.snapshot
-    with naming(plan.table.label):
+    with name_table_in_errors(plan.table.label):
         metrics = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
         transaction = plan.table.own.begin(snapshot, with_metrics(plan.description, **metrics), plan.table.label)
         transaction.stage_removes(transaction.read_whole_table())

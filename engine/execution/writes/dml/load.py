@@ -23,17 +23,17 @@ _SHOWN_ROWS_MAX = 50
 def copy_into(plan: CopyPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Loads the files; does nothing if all were loaded before."""
     if plan.insert is None:
-        yield StagedWrite(outcome=_counted(0))
+        yield StagedWrite(outcome=_outcome(0))
     elif plan.validates:
-        yield StagedWrite(outcome=_validated(plan.insert, context))
+        yield StagedWrite(outcome=_validate(plan.insert, context))
     else:
-        with insert(plan.insert, context) as staged, _recorded(plan, staged, context):
+        with insert(plan.insert, context) as staged, _record_loads(plan, staged, context):
             counts = staged.outcome.result.row_counts
-            yield replace(staged, outcome=_counted(counts.affected if counts else 0))
+            yield replace(staged, outcome=_outcome(counts.affected if counts else 0))
 
 
 @contextmanager
-def _recorded(plan: CopyPlan, staged: StagedWrite, context: ExecutionContext) -> Iterator[None]:
+def _record_loads(plan: CopyPlan, staged: StagedWrite, context: ExecutionContext) -> Iterator[None]:
     """Records the loaded files in the commit."""
     transaction = staged.transaction
     if transaction is None:  # an idempotent write that is already committed
@@ -48,7 +48,7 @@ class _Validated(Exception):
     """The rows were written, and satisfy all table rules."""
 
 
-def _validated(plan: InsertPlan, context: ExecutionContext) -> Outcome:
+def _validate(plan: InsertPlan, context: ExecutionContext) -> Outcome:
     """Returns the first rows after processing all as an INSERT would; the written files are removed."""
     try:
         with insert(plan, context):
@@ -64,6 +64,6 @@ def _validated(plan: InsertPlan, context: ExecutionContext) -> Outcome:
     return Outcome(result=context.executor.run_query(shown, request, context.parameters))
 
 
-def _counted(num_rows: int) -> Outcome:
+def _outcome(num_rows: int) -> Outcome:
     counts = RowCounts(affected=num_rows, inserted=num_rows, skipped_corrupt_files=0)
     return Outcome(result=replace(empty_result(), row_counts=counts))

@@ -18,21 +18,21 @@ from dataclasses import dataclass, replace
 
 from catalog.conditions import SeveralSourceRows
 from engine.binding.bound import Outcome
-from engine.enforcement.identity import MinMaxValues, joined, moved_high_water_marks, with_values_taken
-from engine.errors.table_errors import naming
+from engine.enforcement.identity import MinMaxValues, continue_identity_values, merge_min_max, moved_high_water_marks
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
-from engine.execution.writes.deleted_rows import all_but, count_rows
+from engine.execution.writes.deleted_rows import count_rows, files_without_rows
 from engine.execution.writes.dml.source_keys import source_keys
 from engine.execution.writes.dml.update import changed_rows
 from engine.execution.writes.file_metrics import Stopwatch, num_files
-from engine.execution.writes.matched_rows import MatchedRows, find_rows, narrowed
+from engine.execution.writes.matched_rows import MatchedRows, find_rows, narrow_target
 from engine.execution.writes.materialized_source import count_materialized, materialized_rows
 from engine.execution.writes.replaced_rows import RemainingRows, live_rows, without_rows
 from engine.execution.writes.staged_files import ensure_can_write, new_files, report_drops
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.writes import MATCHING_SOURCE, MergePlan
-from engine.planning.semantics.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import is_already_written, stage_number
 from engine.runtime.results import RowCounts, empty_result
 from engine.spark.execution_context import ExecutionContext, only_row
 from engine.tables.config import Capability
@@ -46,23 +46,23 @@ from engine.tables.transaction import NewFiles, TableTransaction
 def merge(plan: MergePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Merges the source into the table, as one version."""
     table, watch = plan.table, Stopwatch()
-    if was_written(plan.idempotent_write, table.snapshot):
-        yield StagedWrite(outcome=_counted(_Written()))
+    if is_already_written(plan.idempotent_write, table.snapshot):
+        yield StagedWrite(outcome=_outcome(_WrittenRows()))
         return
     with report_drops(table), _source(plan, context) as source, ExitStack() as staged:
         watch.note_source()
-        found = _found(plan, source, context)
+        found = _find_rows(plan, source, context)
         watch.note_scan()
         known_rows = _known_source_rows(plan, source)
         written = _write(plan, source, known_rows, found, context, staged)
-        with naming(table.label):
+        with name_table_in_errors(table.label):
             if not (written.num_changed or _redefines(plan)):
-                yield StagedWrite(outcome=_counted(written))
+                yield StagedWrite(outcome=_outcome(written))
                 return
             num_source_rows = _counted_source_rows(source, context) if known_rows is None else known_rows
             transaction = _transaction(plan, written, found, watch, numSourceRows=num_source_rows)
             stage_number(transaction, plan.idempotent_write, context.request.now_ms())
-            yield StagedWrite(outcome=_counted(written), transaction=transaction, label=table.label)
+            yield StagedWrite(outcome=_outcome(written), transaction=transaction, label=table.label)
 
 
 # --- Matching rows ---------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def _source(plan: MergePlan, context: ExecutionContext) -> Iterator[Scan]:
         yield source
 
 
-def _found(plan: MergePlan, source: Scan, context: ExecutionContext) -> MatchedRows:
+def _find_rows(plan: MergePlan, source: Scan, context: ExecutionContext) -> MatchedRows:
     """Finds the rows for each clause. Raises `SeveralSourceRows`."""
     source_storage = plan.table.snapshot.storage if plan.source_query is not None else None
     # Computed before the join: Spark would read every target file, since a join condition
@@ -91,7 +91,7 @@ def _found(plan: MergePlan, source: Scan, context: ExecutionContext) -> MatchedR
     if plan.duplicates is not None:
         times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)
         if times > count_rows(found.of(*(kind for kind in found.kinds if kind != MATCHING_SOURCE))):
-            (key,) = only_row(context, narrowed(plan.duplicates.over(source), keys).read, context.parameters)
+            (key,) = only_row(context, narrow_target(plan.duplicates.over(source), keys).read, context.parameters)
             raise SeveralSourceRows(plan.table.label, key)
     return found
 
@@ -100,7 +100,7 @@ def _found(plan: MergePlan, source: Scan, context: ExecutionContext) -> MatchedR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Written:
+class _WrittenRows:
     """The new files by clause number, the removed files and remaining rows, and the assigned identity values."""
 
     updated: Mapping[int, NewFiles] | None = None
@@ -137,7 +137,7 @@ def _write(
     found: MatchedRows,
     context: ExecutionContext,
     staged: ExitStack,
-) -> _Written:
+) -> _WrittenRows:
     """Writes all files for the version; they are removed with `staged` on failure. `known_rows` is the source's row
     count, if known.
     """
@@ -159,7 +159,7 @@ def _write(
     # If each source row has a match, nothing is inserted, and the anti-join is not needed.
     inserted, high_water_marks = ({}, ()) if is_all_matched else _insert(plan, source, found, context, staged)
     deleted = replace(found, kinds={kind: rows for kind, rows in found.kinds.items() if kind != MATCHING_SOURCE})
-    written = _Written(
+    written = _WrittenRows(
         updated=updated,
         inserted=inserted,
         deleted={kind: count_rows(found.of(kind)) for kind in plan.deletes},
@@ -191,14 +191,14 @@ def _insert(
     known = None if plan.source_table is None else plan.source_table.snapshot
     # The matching source rows are excluded by position, as with a deletion vector, so that
     # the join does not run a second time.
-    files = all_but(known, source.files, found.of(MATCHING_SOURCE))
+    files = files_without_rows(known, source.files, found.of(MATCHING_SOURCE))
     min_max_values: MinMaxValues = {}
     for insert in plan.inserts:
-        rows = with_values_taken(insert.rows, min_max_values)
+        rows = continue_identity_values(insert.rows, min_max_values)
         read = insert.values.over(replace(source, files=files, pruning=None)).read
         new = staged.enter_context(new_files(plan.table, read, rows, context))
         inserted[insert.clause] = new
-        min_max_values = joined(min_max_values, new.min_max_values)
+        min_max_values = merge_min_max(min_max_values, new.min_max_values)
         high_water_marks = moved_high_water_marks(insert.rows.identities, min_max_values) or high_water_marks
     return inserted, high_water_marks
 
@@ -207,11 +207,16 @@ def _insert(
 
 
 def _transaction(
-    plan: MergePlan, written: _Written, found: MatchedRows, watch: Stopwatch, **metrics: int
+    plan: MergePlan, written: _WrittenRows, found: MatchedRows, watch: Stopwatch, **metrics: int
 ) -> TableTransaction:
     """Returns the transaction; `metrics` are additional metrics that the version does not determine."""
     table, snapshot = plan.table, plan.table.snapshot
-    metrics |= {**_metrics(written, plan.by_source), **_skipping(plan, found), **watch.source_metrics, **watch.metrics}
+    metrics |= {
+        **_metrics(written, plan.by_source),
+        **_skipping_metrics(plan, found),
+        **watch.source_metrics,
+        **watch.metrics,
+    }
     texts = {name: str(value) for name, value in metrics.items()}
     description = with_metrics(plan.description, **texts)
     # "Row Tracking": updated rows keep their id, and their commit version changes.
@@ -238,7 +243,7 @@ def _redefines(plan: MergePlan) -> bool:
     return plan.definition != plan.table.snapshot.definition
 
 
-def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
+def _metrics(written: _WrittenRows, by_source: frozenset[int]) -> dict[str, int]:
     """Returns metrics with Delta's names."""
     copied = written.remaining.copied if written.remaining else None
     updated = {kind: new.num_rows for kind, new in (written.updated or {}).items()}
@@ -288,7 +293,7 @@ def _counted_source_rows(source: Scan, context: ExecutionContext) -> int:
     return int(only_row(context, read, ())[0])
 
 
-def _skipping(plan: MergePlan, found: MatchedRows) -> dict[str, int]:
+def _skipping_metrics(plan: MergePlan, found: MatchedRows) -> dict[str, int]:
     """Returns how many files were searched for matches."""
     snapshot, scanned = plan.table.snapshot, found.scanned
     return {
@@ -303,7 +308,7 @@ def _sum(counts: Mapping[int, int], clauses: frozenset[int], *, inside: bool) ->
     return sum(count for clause, count in counts.items() if (clause in clauses) is inside)
 
 
-def _counted(written: _Written) -> Outcome:
+def _outcome(written: _WrittenRows) -> Outcome:
     counts = RowCounts(
         affected=written.num_changed,
         updated=written.num_updated,

@@ -33,7 +33,7 @@ _LARGE_BYTES = 10 << 20
 
 
 @contextmanager
-def rows_found(
+def find_keyed_rows(
     table: BoundTable, places: TargetRead, queried: QueriedKey | None, context: ExecutionContext
 ) -> Iterator[MatchedRows]:
     """Yields the rows; within the block, files from concurrent commits are searched for matching rows as well."""

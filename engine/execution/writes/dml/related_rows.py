@@ -33,7 +33,7 @@ from engine.planning.semantics.query_columns import materialized_scan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.parameters import Parameter
 from engine.spark.execution_context import ExecutionContext
-from engine.sql.expressions import requalified
+from engine.sql.expressions import requalify
 from engine.sql.query.composed import Names
 from engine.tables.scan import Scan
 from engine.tables.transaction import NewFiles
@@ -61,7 +61,7 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, context: ExecutionC
     table, source, rows, columns = plan.table, plan.source, plan.rows, plan.columns
     source_alias = relation.source_alias or _unused_alias(relation, table, columns)
     _ensure_condition(table, relation, source_alias, columns, context)
-    condition = _qualified(table, relation, source_alias, columns)
+    condition = _qualify(table, relation, source_alias, columns)
 
     def places(query: str, scan: Scan) -> TargetRead:
         alias = quote(relation.alias)
@@ -112,19 +112,19 @@ def _ensure_condition(
     nulls = ", ".join(f"CAST(NULL AS {_sql_type(column)}) AS {quote(column.name)}" for column in columns)
     over = f"FROM {scan.relation} AS {quote(relation.alias)} CROSS JOIN (SELECT {nulls}) AS {quote(source_alias)}"
     check = condition_check("REPLACE ON", relation.shown, relation.condition.in_parentheses)
-    check = replace(check, translated=_translated)
+    check = replace(check, translated=_translate)
     plan = ExpressionCheckPlan(over=ReadPlan(text=over, scans=(scan,)), checks=(check,))
     ensure_checked(plan, replace(context, parameters=()))
 
 
-def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn]) -> str:
+def _qualify(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn]) -> str:
     """Returns the condition with all columns qualified, so that it has the same meaning if the table has additional
     columns: ones added by the statement, or generated ones.
     """
     aliases = {fold(relation.alias), fold(source_alias)}
     names = {fold(column.name) for column in columns}
 
-    def qualified(parts: Sequence[str]) -> tuple[int, str] | None:
+    def qualifier(parts: Sequence[str]) -> tuple[int, str] | None:
         if len(parts) > 1 and fold(parts[0]) in aliases:
             return None
         is_new, is_old = fold(parts[0]) in names, table.snapshot.schema.field(parts[0]) is not None
@@ -132,7 +132,7 @@ def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, c
         # spelling.
         return None if is_new == is_old else (0, f"{quote(source_alias if is_new else relation.alias)}.")
 
-    return requalified(relation.condition.text, qualified)
+    return requalify(relation.condition.text, qualifier)
 
 
 def _sql_type(column: QueryColumn) -> str:
@@ -140,7 +140,7 @@ def _sql_type(column: QueryColumn) -> str:
     return ddl_type(parse_data_type(column.json_type)) if nested else column.sql_type
 
 
-def _translated(failure: SparkFailure) -> SqlError:
+def _translate(failure: SparkFailure) -> SqlError:
     found = _NAME.search(failure.text)
     name = found[0] if found else "a column"
     match failure.condition:

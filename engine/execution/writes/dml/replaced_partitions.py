@@ -54,14 +54,14 @@ def matching_partitions(
     known = dict[PartitionKey, bool]()
     context = replace(context, parameters=parameters)
 
-    def wanted(keys: Iterable[PartitionKey]) -> set[PartitionKey]:
+    def matching_keys(keys: Iterable[PartitionKey]) -> set[PartitionKey]:
         keys = set(keys)
         unknown = [key for key in keys if key not in known]
         matching = _matching(unknown, columns, condition, context)
         known.update((key, key in matching) for key in unknown)
         return {key for key in keys if known[key]}
 
-    return wanted
+    return matching_keys
 
 
 def without_partitions(table: BoundTable, wanted: Wanted, context: ExecutionContext) -> RemainingRows:

@@ -170,7 +170,7 @@ def _ranges(key: MatchedKey, source: Scan, context: ExecutionContext) -> list[Ra
         )
     found = _read(text, source, context)
     lows, highs = (_values(column, key.data_type) for column in found.columns)
-    return _joined(sorted(zip(lows, highs, strict=True)))
+    return _merge_ranges(sorted(zip(lows, highs, strict=True)))
 
 
 def _number(data_type: DataType) -> str | None:
@@ -190,7 +190,7 @@ def _number(data_type: DataType) -> str | None:
             assert_never(data_type)
 
 
-def _joined(ranges: Sequence[Range]) -> list[Range]:
+def _merge_ranges(ranges: Sequence[Range]) -> list[Range]:
     """Merges ranges, sorted by their lower bounds, into fewer ones, with the widest gaps between them."""
     if len(ranges) <= _RANGES_MAX:
         return list(ranges)

@@ -15,10 +15,10 @@ from dataclasses import replace
 
 from catalog.conditions import ChangedRowsDiffer
 from engine.binding.bound import BoundTable, Outcome
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
 from engine.execution.writes.deleted_rows import RowsOfFiles, count_rows, flagged_rows, only
-from engine.execution.writes.dml.queried_keys import rows_found
+from engine.execution.writes.dml.queried_keys import find_keyed_rows
 from engine.execution.writes.file_metrics import Stopwatch, num_files
 from engine.execution.writes.matched_rows import MatchedRows
 from engine.execution.writes.replaced_rows import RemainingRows, live_rows, without_files, without_rows
@@ -27,7 +27,7 @@ from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.reads import TargetRead
 from engine.planning.plans.write_plan import WritePlan
 from engine.planning.plans.writes import RewrittenRows, UpdatePlan
-from engine.planning.semantics.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import is_already_written, stage_number
 from engine.runtime.results import RowCounts, empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.config import Capability
@@ -39,15 +39,15 @@ from engine.tables.transaction import NewFiles
 def update(plan: UpdatePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Updates rows, as one version."""
     table, watch = plan.table, Stopwatch()
-    if was_written(plan.idempotent_write, table.snapshot):
-        yield StagedWrite(outcome=_counted(0))
+    if is_already_written(plan.idempotent_write, table.snapshot):
+        yield StagedWrite(outcome=_outcome(0))
         return
-    with report_drops(table), rows_found(table, plan.places, plan.queried, context) as found:
+    with report_drops(table), find_keyed_rows(table, plan.places, plan.queried, context) as found:
         watch.note_scan()
-        with _written(plan, found, context) as (new, remaining), naming(table.label):
+        with _write_new_values(plan, found, context) as (new, remaining), name_table_in_errors(table.label):
             count = count_rows(found.all)
             if not count:
-                yield StagedWrite(outcome=_counted(0))
+                yield StagedWrite(outcome=_outcome(0))
                 return
             description = with_metrics(plan.description, **_metrics(remaining, new, count, watch))
             transaction = table.own.begin(table.snapshot, replace(description, keeps_row_ids=True), table.label)
@@ -58,11 +58,11 @@ def update(plan: UpdatePlan, context: ExecutionContext) -> Iterator[StagedWrite]
             remaining.stage_in(transaction, rows_alone=not plan.reads_table)
             transaction.add_files(new)
             stage_number(transaction, plan.idempotent_write, context.request.now_ms())
-            yield StagedWrite(outcome=_counted(count), transaction=transaction, label=table.label)
+            yield StagedWrite(outcome=_outcome(count), transaction=transaction, label=table.label)
 
 
 @contextmanager
-def _written(
+def _write_new_values(
     plan: UpdatePlan, found: MatchedRows, context: ExecutionContext
 ) -> Iterator[tuple[NewFiles, RemainingRows]]:
     """Yields the rows with their new values, in files that may contain other rows too, and the removal for the old
@@ -130,5 +130,5 @@ def _metrics(remaining: RemainingRows, new: NewFiles, count: int, watch: Stopwat
     return {name: str(value) for name, value in metrics.items()}
 
 
-def _counted(num_rows: int) -> Outcome:
+def _outcome(num_rows: int) -> Outcome:
     return Outcome(result=replace(empty_result(), row_counts=RowCounts(affected=num_rows)))

@@ -14,13 +14,13 @@ from engine.delta.maintenance.stale_files import STALE_FILES
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.spec.features import find_feature
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.drop_features import do_without, drop_feature, goes_with_files, stale_files
 from engine.formats.delta.planning.plans import DeltaPlan, RewritePlan, TruncateHistoryPlan
 from engine.formats.delta.planning.row_tracking import begins_row_tracking, next_step
 from engine.planning.plans.ddl import AlterPlan
-from engine.statements.alter_table.planning import altered, changes_of, described
+from engine.statements.alter_table.planning import changes_of, describe_change, plan_changes
 from engine.statements.alter_table.planning_history import compact, operation_of
 from engine.statements.alter_table.statement import (
     AddColumns,
@@ -58,9 +58,9 @@ def plan_own_alter(bound: BoundStatement, statement: AlterTable) -> DeltaPlan | 
         case DropFeature() as drop:
             return _dropped_feature(bound, table, drop)
         case SetProperties() | UnsetProperties() as change if ends_mapping(table, change):
-            return _unmapped(bound, table, change)
+            return _plan_mapping_removal(bound, table, change)
         case SetProperties() as change if begins_row_tracking(table, change):
-            return next_step(bound, table, altered(bound, table, statement.changes))
+            return next_step(bound, table, plan_changes(bound, table, statement.changes))
         case SetProperties() | UnsetProperties() | AddConstraint() | DropConstraint() | AddKey() | DropKey():
             return None
         case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn() | SyncIdentity():
@@ -86,10 +86,10 @@ def _dropped_feature(
     invite the next conflict.
     """
     parameters = {"featureName": drop.feature, "truncateHistory": compact(drop.truncate_history)}
-    description = replace(described(bound, ("DROP FEATURE", parameters)), exclusive=True)
-    with naming(table.label):
+    description = replace(describe_change(bound, ("DROP FEATURE", parameters)), exclusive=True)
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.METADATA)
-    definition = _changed(table, drop_feature(delta_snapshot(table.snapshot), drop))
+    definition = _change_definition(table, drop_feature(delta_snapshot(table.snapshot), drop))
     finder = stale_files(drop)
     stale = None if finder is None else finder(delta_snapshot(table.snapshot))
     if stale is None or stale.num_rows == 0:
@@ -98,15 +98,15 @@ def _dropped_feature(
                 bound, table, drop, AlterPlan(table=table, definition=definition, description=description)
             )
         return AlterPlan(table=table, definition=definition, description=description)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.OVERWRITE)
     if goes_with_files(drop):
         if drop.truncate_history:
-            definition = _changed(table, [RemoveMapping()])
-            description = replace(described(bound, ("REMOVE COLUMN MAPPING", {})), exclusive=True)
+            definition = _change_definition(table, [RemoveMapping()])
+            description = replace(describe_change(bound, ("REMOVE COLUMN MAPPING", {})), exclusive=True)
         is_last = not drop.truncate_history
         return RewritePlan(table=table, files=stale, definition=definition, description=description, is_last=is_last)
-    purge = described(bound, ("REORG", {"predicate": "[]", "applyPurge": "true"}))
+    purge = describe_change(bound, ("REORG", {"predicate": "[]", "applyPurge": "true"}))
     return RewritePlan(
         table=table,
         files=stale,
@@ -130,8 +130,8 @@ def _truncated_history(
         operation = "SET TBLPROPERTIES", {"properties": compact(written)}
         return AlterPlan(
             table=table,
-            definition=_changed(table, first),
-            description=described(bound, operation),
+            definition=_change_definition(table, first),
+            description=describe_change(bound, operation),
             is_last=False,
         )
     return TruncateHistoryPlan(
@@ -156,28 +156,28 @@ def ends_mapping(table: BoundTable, change: SetProperties | UnsetProperties) -> 
             assert_never(change)
 
 
-def _unmapped(
+def _plan_mapping_removal(
     bound: BoundStatement, table: BoundTable, change: SetProperties | UnsetProperties
 ) -> AlterPlan | RewritePlan:
     """Plans removing column mapping: files and metadata in one version, like DROP FEATURE; the protocol is
     unchanged.
     """
     only = len(change.properties if isinstance(change, SetProperties) else change.keys) == 1
-    definition = _changed(table, [RemoveMapping(), *changes_of(bound, table, change)])
+    definition = _change_definition(table, [RemoveMapping(), *changes_of(bound, table, change)])
     named = operation_of((change,), table.snapshot, definition)
     description = replace(
-        described(bound, ("REMOVE COLUMN MAPPING", {}) if only else named),
+        describe_change(bound, ("REMOVE COLUMN MAPPING", {}) if only else named),
         exclusive=True,
     )
     files = STALE_FILES["columnMapping"]()(delta_snapshot(table.snapshot))
     if files.num_rows == 0:
         return AlterPlan(table=table, definition=definition, description=description)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.OVERWRITE)
     return RewritePlan(table=table, files=files, definition=definition, description=description, is_last=True)
 
 
-def _changed(table: BoundTable, changes: Iterable[MetadataChange]) -> Definition:
-    with naming(table.label):
+def _change_definition(table: BoundTable, changes: Iterable[MetadataChange]) -> Definition:
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.METADATA)
-        return delta_snapshot(table.snapshot, "ALTER TABLE").redefined(table.label, changes)
+        return delta_snapshot(table.snapshot, "ALTER TABLE").change_definition(table.label, changes)

@@ -19,11 +19,11 @@ from engine.delta.definition.like_tables import define_like, define_like_other
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import APPEND_ONLY, ensure_distinct
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import ClonePlan
 from engine.planning.plans.ddl import CreateTablePlan
-from engine.statements.create_table.planning import free_name, new_entry, plan_create_like, tolerated
+from engine.statements.create_table.planning import free_name, new_entry, plan_create_like, tolerated_errors
 from engine.statements.create_table.statement import CloneTable, CreateMode, CreateTableLike
 from engine.tables.operations import CommitDescription, TableOperation
 from engine.tables.snapshot import TableSnapshot
@@ -48,7 +48,7 @@ def _source(bound: BoundStatement) -> BoundTable:
     (source,) = bound.named
     if isinstance(source, BoundView):
         raise CloneSourceNotSupported(source.label, "view")
-    with naming(source.label):
+    with name_table_in_errors(source.label):
         snapshot = delta_snapshot(source.snapshot, "CLONE")
         snapshot.config.ensure_supported(TableOperation.READ)
         snapshot.config.ensure_supported(TableOperation.OVERWRITE)
@@ -59,7 +59,7 @@ def _source(bound: BoundStatement) -> BoundTable:
 def _replaceable(table: BoundTable, source: BoundTable) -> BoundTable:
     if table.entry.location == source.entry.location:
         raise CloneOfItself(table.label)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         config = delta_snapshot(table.snapshot, "CLONE").config
         config.ensure_supported(TableOperation.OVERWRITE)
         config.ensure_supported(TableOperation.METADATA)
@@ -72,7 +72,7 @@ def _plan(bound: BoundStatement, statement: CloneTable, source: BoundTable, targ
     replaced = target if isinstance(target, BoundTable) else None
     entry = new_entry(bound, target) if isinstance(target, FreeName) else target.entry
     ensure_distinct(key for key, _ in statement.properties)
-    with naming(source.label):
+    with name_table_in_errors(source.label):
         definition = define_clone(
             str(entry.name),
             delta_snapshot(source.snapshot).config,
@@ -99,7 +99,7 @@ def _plan(bound: BoundStatement, statement: CloneTable, source: BoundTable, targ
             user_name=bound.state.principal,
             exclusive=True,
         ),
-        tolerated=tolerated(if_not_exists=statement.mode is CreateMode.CREATE_IF_NOT_EXISTS),
+        tolerated=tolerated_errors(if_not_exists=statement.mode is CreateMode.CREATE_IF_NOT_EXISTS),
     )
 
 
@@ -112,10 +112,10 @@ def _sources(bound: BoundStatement, source: BoundTable) -> tuple[str, ...]:
 
 def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:
     """Plans CREATE TABLE LIKE. Raises like `plan_create_like`, `define_like` and `define_like_other`."""
-    return plan_create_like(bound, statement, _defined)
+    return plan_create_like(bound, statement, _define)
 
 
-def _defined(label: str, snapshot: TableSnapshot, written: dict[str, str]) -> Definition:
+def _define(label: str, snapshot: TableSnapshot, written: dict[str, str]) -> Definition:
     if isinstance(snapshot, Snapshot):
         return define_like(label, snapshot.config, written)
     return define_like_other(label, snapshot.schema, snapshot.details, written)

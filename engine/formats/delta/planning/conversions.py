@@ -11,7 +11,7 @@ from catalog.entries import TableEntry
 from catalog.rest.names import is_rest
 from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, default_properties
-from engine.errors.table_errors import COPY_ROWS, naming
+from engine.errors.table_errors import COPY_ROWS, name_table_in_errors
 from engine.formats.delta.planning.plans import ConvertPlan
 from engine.planning.plans.ddl import CreateTablePlan
 from engine.statements.create_table.planning import new_entry
@@ -57,7 +57,7 @@ def _plan_table(bound: BoundStatement, statement: ConvertTable, source: BoundTab
     if source.entry.location != source.snapshot.table_root:
         reason, advice = "it is known by a file of its metadata", "Name the folder of the table instead."
         raise FilesNotShareable(source.label, DEFAULT_FORMAT, reason, advice)
-    with naming(source.label):
+    with name_table_in_errors(source.label):
         source.snapshot.ensure_supported(TableOperation.READ)
     recorded = bound.view.unrestricted.recorded_at(source.entry.location)
     if len(recorded) > 1:

@@ -19,11 +19,11 @@ from catalog.names import PATH_SCHEMA, fold
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.clustering import CLUSTERING, can_cluster, clustering_columns, measured_columns
 from engine.delta.spec.properties import AUTO_COMPACT
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Goal, Merge, OptimizePlan, Purge, Zorder
-from engine.planning.semantics.conditions import own_condition, own_condition_check
-from engine.sql.expressions import Expression, one_line
+from engine.planning.semantics.conditions import target_condition, target_condition_check
+from engine.sql.expressions import Expression, to_one_line
 from engine.statements.format_planning import RowPlan
 from engine.statements.maintenance.statement import Optimize, Reorg
 from engine.tables.operations import CommitDescription, Json, TableOperation
@@ -72,7 +72,7 @@ def auto_compaction(plan: RowPlan) -> Optimize | None:
 def _target(bound: BoundStatement) -> BoundTable:
     table = bound.target
     assert isinstance(table, BoundTable)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.OPTIMIZE)
     return table
 
@@ -83,7 +83,7 @@ def _plan(
     # Files are rewritten as a whole, and only a condition on partition columns selects
     # whole files.
     own = None if condition is None else _partition_condition(table, name, condition)
-    shown: list[Json] = [] if own is None else [f"({one_line(own.text)})"]
+    shown: list[Json] = [] if own is None else [f"({to_one_line(own.text)})"]
     return OptimizePlan(
         table=table,
         goal=goal,
@@ -96,12 +96,12 @@ def _plan(
             changes_data=False,
         ),
         condition=None if own is None else own.in_parentheses,
-        expression_checks=None if own is None else own_condition_check(table, name, own),
+        expression_checks=None if own is None else target_condition_check(table, name, own),
     )
 
 
 def _partition_condition(table: BoundTable, clause: str, text: str) -> Expression:
-    own = own_condition(table, clause, text)
+    own = target_condition(table, clause, text)
     partitions = table.snapshot.partition_columns
     folded = {fold(name) for name in partitions}
     for path in own.columns:

@@ -52,14 +52,14 @@ class DeltaPlanner:
     """See :class:`engine.statements.format_planning.FormatPlanner`."""
 
     def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
-        planned = _planned(bound, statement)
+        planned = _plan(bound, statement)
         return format_plan(planned) if isinstance(planned, DeltaPlan) else planned
 
     def follow_up(self, plan: RowPlan) -> Optimize | None:
         return auto_compaction(plan)
 
 
-def _planned(bound: BoundStatement, statement: FormatStatement) -> DeltaPlan | Plan | None:
+def _plan(bound: BoundStatement, statement: FormatStatement) -> DeltaPlan | Plan | None:
     match statement:
         case AlterTable() as alter:
             return plan_own_alter(bound, alter)

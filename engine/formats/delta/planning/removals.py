@@ -15,7 +15,7 @@ from engine.delta.definition.restored import restored_definition
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import DELETED_FILE_RETENTION, HOUR_MS
 from engine.enforcement.row_checks import ensure_rows_may_go
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import RestorePlan, VacuumPlan
 from engine.runtime.settings import RETENTION_CHECK
@@ -30,7 +30,7 @@ def plan_restore(bound: BoundStatement, statement: RestoreTable) -> RestorePlan:
     assert isinstance(table, BoundTable)
     restored = delta_snapshot(older.snapshot, "RESTORE")
     now, then = delta_snapshot(table.snapshot, "RESTORE").config, restored.config
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         for config in (now, then):
             config.ensure_supported(TableOperation.OVERWRITE)
             config.ensure_supported(TableOperation.METADATA)
@@ -67,7 +67,7 @@ def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:
     table = bound.target
     assert isinstance(table, BoundTable)
     bound.view.folders.ensure_alone(table.entry, canonical_location(table.location), asks=True)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         config = delta_snapshot(table.snapshot, "VACUUM").config
         config.ensure_supported(TableOperation.VACUUM)
         default_ms = config.get(DELETED_FILE_RETENTION)

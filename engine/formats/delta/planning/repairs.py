@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catalog.names import quote
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
 from engine.planning.plans.reads import ReadPlan
@@ -40,7 +40,7 @@ def plan_analyze(bound: BoundStatement, statement: AnalyzeTable) -> AnalyzePlan:
     """
     table = _table(bound, TableOperation.METADATA)
     schema = table.snapshot.schema
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         named = [resolve_path(schema, column) for column in statement.columns or ()]
     requested = {path[0] for path in named if len(path) == 1} if named else set(schema.names)
     counted: tuple[str, ...] = ()
@@ -80,6 +80,6 @@ def _count_distinct(table: BoundTable, columns: tuple[str, ...]) -> ReadPlan:
 def _table(bound: BoundStatement, operation: TableOperation) -> BoundTable:
     table = bound.target
     assert isinstance(table, BoundTable)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         delta_snapshot(table.snapshot).ensure_supported(operation)
     return table

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.spec.properties import FEATURE_PREFIX, ROW_TRACKING, canonical_key
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import BackfillPlan
 from engine.planning.plans.ddl import AlterPlan
@@ -52,7 +52,7 @@ def next_step(bound: BoundStatement, table: BoundTable, last: AlterPlan) -> Alte
     # "Row Tracking": supported means that new files get ids, enabled that all files have
     # them. The order of the steps makes the second true before it is claimed.
     if not snapshot.config.is_supported(FEATURE):
-        with naming(table.label):
+        with name_table_in_errors(table.label):
             definition = change_table(snapshot.config, set_properties({f"{FEATURE_PREFIX}{FEATURE}": "supported"}))
         parameters = {"newProtocol": compact(definition.protocol.to_json())}
         return AlterPlan(

@@ -18,7 +18,7 @@ from catalog.conditions import CloneFileMissing, CloneWithoutRowCounts
 from catalog.entries import CloneEntry
 from engine.binding.bound import Outcome
 from engine.delta.commit.cloned_files import absolute_paths, absolute_vectors, cloned_files
-from engine.delta.commit.staged_commit import one_batch
+from engine.delta.commit.staged_commit import combine_batches
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clones import cloned_domains
 from engine.delta.log.file_table import FILES_SCHEMA
@@ -100,7 +100,7 @@ def _difference(
         files, confinement = source.files, source.storage.confinement
         after = cloned_files(files, absolute_paths(files, confinement), absolute_vectors(files, confinement))
         named = pa.Table.from_batches([after])
-        adds = one_batch(without_files(named, before).to_batches(), FILES_SCHEMA)
+        adds = combine_batches(without_files(named, before).to_batches(), FILES_SCHEMA)
         yield Difference(adds=adds, removes=without_files(before, named))
         return
     with copied_files(source, plan.source.label, storage, before, context) as copies:

@@ -52,7 +52,7 @@ def convert_table(plan: ConvertPlan, context: ExecutionContext) -> Iterator[Stag
         # VACUUM, or the source format's cleanup on this server, must not remove the files
         # between reading the source and the new log's first version.
         context.sources.locks.hold(file_lock(plan.source.snapshot.table_root), context.request.cancel),
-        _shared(plan, plan.source, storage, context) as staged,
+        _stage_shared(plan, plan.source, storage, context) as staged,
     ):
         yield staged
 
@@ -72,11 +72,11 @@ def _convert_folder(plan: ConvertPlan, storage: Storage, context: ExecutionConte
     converted = convert_files(storage, find_files(storage, cancel.ensure_live), layout, cancel.ensure_live)
     if converted is None:
         raise NoFilesToConvert(plan.entry.location)
-    return _staged(plan, storage, _definition(plan, label, converted.schema), converted, context)
+    return _stage(plan, storage, _definition(plan, label, converted.schema), converted, context)
 
 
 @contextmanager
-def _shared(
+def _stage_shared(
     plan: ConvertPlan, source: BoundTable, storage: Storage, context: ExecutionContext
 ) -> Iterator[StagedWrite]:
     """Stages a shared table; the deletion vector files are deleted if it is not committed. Raises
@@ -102,7 +102,7 @@ def _shared(
     )
     table = share_files(sharing, context.request.cancel.ensure_live)
     with discarded_on_failure(storage, table.written, context):
-        staged = _staged(plan, storage, table.definition, table.files, context)
+        staged = _stage(plan, storage, table.definition, table.files, context)
         del table  # its files now belong to the transaction
         yield staged
 
@@ -120,7 +120,7 @@ def _ensure_begun(plan: ConvertPlan, source: BoundTable, storage: Storage) -> No
         raise FolderOfTwoTables(source.label, "CONVERT TO DELTA", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
 
 
-def _staged(
+def _stage(
     plan: ConvertPlan, storage: Storage, definition: Definition, converted: ConvertedFiles, context: ExecutionContext
 ) -> StagedWrite:
     label = str(plan.entry.name)

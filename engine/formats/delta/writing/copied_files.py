@@ -110,7 +110,7 @@ class _Copying:
         self.request.cancel.ensure_live()
         size = 0
         # Pieces bound the memory: eight copiers may each have a file with gigabytes.
-        with self._opened(path) as reader, self.target.open_output(name) as writer:
+        with self._open(path) as reader, self.target.open_output(name) as writer:
             while piece := reader.read(_PIECE_BYTES):
                 self.request.cancel.ensure_live()
                 writer.write(piece)
@@ -118,7 +118,7 @@ class _Copying:
             self.written.append(name)
         return size
 
-    def _opened(self, path: str) -> BinaryIO:
+    def _open(self, path: str) -> BinaryIO:
         try:
             return self.source.open_input(path)
         except FileNotFoundError as error:

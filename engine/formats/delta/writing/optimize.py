@@ -31,8 +31,8 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clustering import physical_path
 from engine.delta.maintenance.file_packing import (
     DELETED_ROWS_RATIO_MAX,
-    crowded,
-    packed,
+    files_in_crowded_partitions,
+    pack_files,
     still_live,
     worth_merging,
     worth_purging,
@@ -42,7 +42,7 @@ from engine.delta.maintenance.zcubes import PROVIDER, new_cube, to_cluster
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import TARGET_FILE_SIZE
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.compacted_rows import compacted_rows
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, without_partitions
 from engine.execution.writes.staged_files import report_drops
@@ -73,14 +73,14 @@ _SAMPLED_ROWS = 200_000
 def optimize(plan: OptimizePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Stages the next step; without a version if nothing is to do."""
     table = plan.table
-    left = plan.left or _scheduled(plan, context)
-    with report_drops(table), ExitStack() as written, naming(table.label):
+    left = plan.left or _schedule(plan, context)
+    with report_drops(table), ExitStack() as written, name_table_in_errors(table.label):
         # A step planned minutes ago may name files that others have removed since;
         # rewriting them would bring their rows back.
         jobs = list(_with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()))
         removed = [files for _, bins in jobs for files in bins]
-        new = _written(plan, [_regrouping(plan, job, bins) for job, bins in jobs], written, context)
-        moved = _moved(removed, new)
+        new = _write_jobs(plan, [_regrouping(plan, job, bins) for job, bins in jobs], written, context)
+        moved = _count_moved(removed, new)
         done = left.after_step(moved)
         context.request.profile.add_note(_progress(table.label, left, moved))
         place = table.snapshot.table_root if plan.tells_place else table.label
@@ -96,7 +96,7 @@ def optimize(plan: OptimizePlan, context: ExecutionContext) -> Iterator[StagedWr
         )
 
 
-def _written(
+def _write_jobs(
     plan: OptimizePlan, parts: Sequence[Regrouping], written: ExitStack, context: ExecutionContext
 ) -> list[NewFiles]:
     """Writes the new files, which `written` deletes on failure.
@@ -151,30 +151,34 @@ def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[
     return transaction
 
 
-def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Compaction:
+def _schedule(plan: OptimizePlan, context: ExecutionContext) -> Compaction:
     """Returns the work for the table's current state."""
     snapshot = delta_snapshot(plan.table.snapshot)
-    files = _considered(plan, context)
+    files = _selected_files(plan, context)
     target = _target_bytes(plan)
     considered = Considered()
     match plan.goal:
         case Merge(is_auto=True):
             small = worth_merging(files, AUTO_TARGET_BYTES // 2)
-            bins = packed(files.filter(pa.array(crowded(files, small, AUTO_FILES_MIN))), AUTO_TARGET_BYTES, None)
+            bins = pack_files(
+                files.filter(pa.array(files_in_crowded_partitions(files, small, AUTO_FILES_MIN))),
+                AUTO_TARGET_BYTES,
+                None,
+            )
             jobs = merging_jobs(bins)
         case Merge():
             purged = worth_purging(files, DELETED_ROWS_RATIO_MAX)
             selected = worth_merging(files, target)
-            bins = packed(files.filter(pa.array(selected)), target, purged[selected])
+            bins = pack_files(files.filter(pa.array(selected)), target, purged[selected])
             jobs = merging_jobs(bins)
         case Purge():
             # REORG purges what is deleted logically: rows in vectors, and the data of
             # dropped columns, which column mapping leaves in the files.
             selected = worth_purging(files, 0.0) | with_dropped_columns(snapshot, files)
-            bins = packed(files.filter(pa.array(selected)), target, np.ones(int(selected.sum()), np.bool_))
+            bins = pack_files(files.filter(pa.array(selected)), target, np.ones(int(selected.sum()), np.bool_))
             jobs = merging_jobs(bins)
         case Zorder():
-            bins = packed(files, None, np.ones(files.num_rows, np.bool_))
+            bins = pack_files(files, None, np.ones(files.num_rows, np.bool_))
             jobs = sorting_jobs(bins, target)
         case Cluster(columns=columns, is_full=is_full):
             bins, considered = to_cluster(files, [format_name(path) for path in columns], is_full=is_full)
@@ -191,7 +195,7 @@ def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Compaction:
     )
 
 
-def _considered(plan: OptimizePlan, context: ExecutionContext) -> pa.Table:
+def _selected_files(plan: OptimizePlan, context: ExecutionContext) -> pa.Table:
     """Returns the live files in the selected partitions."""
     if plan.condition is None:
         return plan.table.snapshot.files
@@ -242,7 +246,7 @@ def _target_bytes(plan: OptimizePlan) -> int:
     return delta_snapshot(plan.table.snapshot).config.get(TARGET_FILE_SIZE) or TARGET_BYTES
 
 
-def _moved(removed: Sequence[pa.Table], new: Sequence[NewFiles]) -> Moved:
+def _count_moved(removed: Sequence[pa.Table], new: Sequence[NewFiles]) -> Moved:
     vectors = [vector for files in removed for vector in files["deletion_vector"].to_pylist() if vector is not None]
     return Moved(
         added=tuple(add.size for each in new for add in each.adds),

@@ -14,7 +14,7 @@ from engine.delta.maintenance.missing_stats import complete_stats
 from engine.delta.maintenance.symlink_manifest import write_manifests
 from engine.delta.snapshot.column_statistics import drop_distinct_counts, read_distinct_counts, write_distinct_counts
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
@@ -39,9 +39,9 @@ def repair(plan: RepairPlan, context: ExecutionContext) -> StagedWrite:
     """
     table = plan.table
     snapshot = delta_snapshot(plan.table.snapshot)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         missing = find_missing(snapshot, context.request.cancel.ensure_live)
-        outcome = _found(missing)
+        outcome = _report_missing(missing)
         if plan.dry_run or not missing:
             return StagedWrite(outcome=outcome)
         description = with_metrics(
@@ -60,7 +60,7 @@ def repair(plan: RepairPlan, context: ExecutionContext) -> StagedWrite:
 
 def generate_manifests(plan: ManifestPlan) -> StagedWrite:
     """Writes manifests, without a version: they are stored next to the log."""
-    with naming(plan.table.label):
+    with name_table_in_errors(plan.table.label):
         snapshot = delta_snapshot(plan.table.snapshot)
         snapshot.ensure_files_allowed()
         snapshot.storage.ensure_writable()
@@ -77,7 +77,7 @@ def analyze_files(plan: AnalyzePlan, context: ExecutionContext) -> StagedWrite:
     outcome = Outcome(result=empty_result())
     if plan.no_scan:
         return StagedWrite(outcome=outcome)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         if plan.counts is not None:
             rows, *distinct = context.evaluate(plan.counts)
             found = {
@@ -96,7 +96,7 @@ def analyze_files(plan: AnalyzePlan, context: ExecutionContext) -> StagedWrite:
     return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)
 
 
-def _found(missing: tuple[MissingFile, ...]) -> Outcome:
+def _report_missing(missing: tuple[MissingFile, ...]) -> Outcome:
     rows = [(file.path, file.is_missing, file.vector_path, file.is_vector_missing) for file in missing]
     return Outcome(result=small_result(_MISSING_COLUMNS, rows))
 

@@ -22,7 +22,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.needed_files import file_paths
 from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import RestorePlan
@@ -51,7 +51,7 @@ def restore(plan: RestorePlan, context: ExecutionContext) -> Iterator[StagedWrit
     table, older = plan.table, plan.restored
     snapshot, label = delta_snapshot(table.snapshot), table.label
     roots = (snapshot.table_root, *context.sources.catalog.view().sources_of(table.entry.location))
-    with context.sources.locks.hold_all(map(file_lock, roots), context.request.cancel), naming(label):
+    with context.sources.locks.hold_all(map(file_lock, roots), context.request.cancel), name_table_in_errors(label):
         older.ensure_files_allowed()
         # A file in both versions stays untouched, unless its deletion vector differs: path
         # and vector are the identity ("Action Reconciliation").

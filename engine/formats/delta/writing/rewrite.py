@@ -11,7 +11,7 @@ import pyarrow as pa
 from engine.binding.bound import Outcome
 from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.feature_history import truncate_history
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.copied_rows import Copying, copied_rows
 from engine.execution.writes.staged_files import report_drops
 from engine.execution.writes.staged_write import StagedWrite
@@ -30,8 +30,8 @@ def rewrite_files(plan: RewritePlan, context: ExecutionContext) -> Iterator[Stag
     table, stale = plan.table, plan.files
     snapshot, label = delta_snapshot(table.snapshot), table.label
     copying = Copying(alias=Names(snapshot.schema.names).new("rows"), config=plan.definition.config(label))
-    with report_drops(table), copied_rows(table, stale, copying, context) as new, naming(label):
-        description = replace(_measured(plan.description, stale, new), keeps_row_ids=True)
+    with report_drops(table), copied_rows(table, stale, copying, context) as new, name_table_in_errors(label):
+        description = replace(_with_file_metrics(plan.description, stale, new), keeps_row_ids=True)
         transaction = Transaction.on(snapshot, description, table=label)
         transaction.read_files(stale.column("path").combine_chunks())
         transaction.define(plan.definition)
@@ -40,7 +40,7 @@ def rewrite_files(plan: RewritePlan, context: ExecutionContext) -> Iterator[Stag
         yield StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=label)
 
 
-def _measured(description: CommitDescription, removed: pa.Table, new: NewFiles) -> CommitDescription:
+def _with_file_metrics(description: CommitDescription, removed: pa.Table, new: NewFiles) -> CommitDescription:
     """Adds the metrics for a version that only rearranges."""
     return with_metrics(
         description,
@@ -69,7 +69,7 @@ def drop_with_history(plan: TruncateHistoryPlan, now_ms: int) -> StagedWrite:
     first.
     """
     table = plan.table
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         truncate_history(delta_snapshot(table.snapshot), plan.feature, now_ms)
         transaction = Transaction.on(delta_snapshot(table.snapshot), plan.description, table=table.label)
         transaction.define(plan.definition)

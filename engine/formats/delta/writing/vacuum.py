@@ -47,7 +47,7 @@ from engine.delta.maintenance.unused_files import (
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import DELETED_FILE_RETENTION
 from engine.errors.disk_errors import is_disk_full
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan
@@ -73,7 +73,7 @@ def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]
     """Stages the final commit; a dry run only lists the files."""
     table = plan.table
     lock = context.sources.locks.hold(file_lock(table.snapshot.table_root), context.request.cancel)
-    with lock as has_waited, naming(table.label):
+    with lock as has_waited, name_table_in_errors(table.label):
         now_ms = context.request.now_ms()  # before anything is listed: later files are younger
         # The order is essential: a statement that registers after this line loads a version
         # that is at least as new as the one loaded below.
@@ -82,7 +82,7 @@ def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]
         seen_s = time.monotonic()
         root = snapshot.storage.list_folder("")
         _ensure_own_folder(snapshot, root, table.label)
-        retained = _retained(now_ms - plan.retention_ms, pins)
+        retained = _retained_versions(now_ms - plan.retention_ms, pins)
         needed = NeededFiles(snapshot.storage)
         needed.add_own(snapshot, retained)
         own = needed.count
@@ -169,7 +169,7 @@ def _policy(context: ExecutionContext) -> RetryPolicy:
     return RetryPolicy(write_queue=context.sources.write_queue)
 
 
-def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
+def _retained_versions(since_ms: int, pins: Iterable[Pin]) -> Retained:
     # A statement that has not loaded its version yet may read any that was current since it
     # registered.
     since = [pin.since_ms - CLOCK_MARGIN_MS for pin in pins if pin.version is None]
@@ -209,7 +209,7 @@ def _add_others(
             own_files.look(other)
             if location in recorded or refers_to(other, snapshot.storage):
                 since_ms = now_ms - other.config.get(DELETED_FILE_RETENTION)
-                needed.add_other(other, _retained(since_ms, pins))
+                needed.add_other(other, _retained_versions(since_ms, pins))
         # A broken table elsewhere must not block VACUUM everywhere; its files are outside
         # of this table unless it is a recorded clone.
         except DeltaError as error:

@@ -40,11 +40,11 @@ class DeltaWriter:
     """See :class:`engine.execution.writes.staged_write.FormatWriter`."""
 
     def write(self, plan: FormatPlan, context: ExecutionContext) -> AbstractContextManager[StagedWrite]:
-        return _staged(plan, context)
+        return _stage(plan, context)
 
 
 @contextmanager
-def _staged(plan: FormatPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
+def _stage(plan: FormatPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     own = cast(DeltaPlan, plan.own)
     match own:
         case ClonePlan():

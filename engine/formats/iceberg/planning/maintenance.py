@@ -42,23 +42,23 @@ def plan_maintenance(bound: BoundStatement, statement: MaintenanceStatement | Cl
             return _call(bound, "RESTORE", SetCurrentSnapshot(snapshot_id=older.snapshot.version))
         case Optimize():
             advice = "CALL system.rewrite_data_files with options => map('rewrite-all', 'true') writes all files again."
-            raise _refused(bound, "OPTIMIZE … FULL", advice)
+            raise _not_supported(bound, "OPTIMIZE … FULL", advice)
         case Vacuum():
             advice = (
                 "CALL system.expire_snapshots removes old snapshots with the files that only they have, and "
                 "CALL system.remove_orphan_files those that no snapshot has."
             )
-            raise _refused(bound, "VACUUM", advice)
+            raise _not_supported(bound, "VACUUM", advice)
         case Reorg():
-            raise _refused(bound, "REORG TABLE", _REWRITE)
+            raise _not_supported(bound, "REORG TABLE", _REWRITE)
         case RepairTable():
-            raise _refused(bound, "FSCK REPAIR TABLE", "Its metadata table files has all that it names.")
+            raise _not_supported(bound, "FSCK REPAIR TABLE", "Its metadata table files has all that it names.")
         case GenerateManifest():
-            raise _refused(bound, "GENERATE", "Readers of Iceberg tables need no such files.")
+            raise _not_supported(bound, "GENERATE", "Readers of Iceberg tables need no such files.")
         case AnalyzeTable():
-            raise _refused(bound, "ANALYZE TABLE", "Manifests have the statistics of all files.")
+            raise _not_supported(bound, "ANALYZE TABLE", "Manifests have the statistics of all files.")
         case CloneTable():
-            raise _refused(bound, "CLONE", "CREATE TABLE … AS SELECT copies its rows.")
+            raise _not_supported(bound, "CLONE", "CREATE TABLE … AS SELECT copies its rows.")
         case _:
             assert_never(statement)
 
@@ -77,6 +77,6 @@ def _call(bound: BoundStatement, name: str, procedure: Procedure) -> CallPlan:
     return CallPlan(table=table, snapshot=table.snapshot, name=name, procedure=procedure, time_ms=None)
 
 
-def _refused(bound: BoundStatement, statement: str, advice: str) -> IcebergStatementRefused:
+def _not_supported(bound: BoundStatement, statement: str, advice: str) -> IcebergStatementRefused:
     table = bound.target if isinstance(bound.target, BoundTable) else next(iter(bound.tables), None)
     return IcebergStatementRefused(statement, "an Iceberg table" if table is None else table.label, advice)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from catalog.conditions import IcebergProcedureRefused, LocationNotEmpty, StatementNotSupported
 from catalog.rest.names import is_rest
 from engine.binding.bound import BoundStatement, BoundView
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.formats.iceberg.planning.plans import SnapshotPlan
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.like_tables import define_like, define_like_other
@@ -41,7 +41,7 @@ def plan_snapshot(bound: BoundStatement, statement: SnapshotTable) -> SnapshotPl
         raise StatementNotSupported("CALL snapshot into a REST catalog")
     if target.found is not None and not isinstance(target.found, IcebergSnapshot):
         raise LocationNotEmpty(str(target.name), target.location)
-    with naming(source.label):
+    with name_table_in_errors(source.label):
         source.snapshot.ensure_supported(TableOperation.READ)
     return SnapshotPlan(
         entry=new_entry(bound, target),
@@ -60,10 +60,10 @@ def plan_snapshot(bound: BoundStatement, statement: SnapshotTable) -> SnapshotPl
 
 def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:
     """Plans CREATE TABLE LIKE. Raises like `plan_create_like`, `define_like` and `define_like_other`."""
-    return plan_create_like(bound, statement, _defined)
+    return plan_create_like(bound, statement, _define)
 
 
-def _defined(label: str, snapshot: TableSnapshot, written: dict[str, str]) -> IcebergDefinition:
+def _define(label: str, snapshot: TableSnapshot, written: dict[str, str]) -> IcebergDefinition:
     if isinstance(snapshot, IcebergSnapshot):
         return define_like(label, snapshot.definition, written)
     columns = snapshot.partition_columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.formats.iceberg.planning.maintenance import plan_maintenance
 from engine.formats.iceberg.planning.new_tables import plan_create_table_like, plan_snapshot
 from engine.formats.iceberg.planning.plans import IcebergPlan, ReferencePlan
@@ -13,7 +13,7 @@ from engine.formats.iceberg.planning.procedures import plan_call, plan_register
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan
-from engine.statements.alter_table.planning import described
+from engine.statements.alter_table.planning import describe_change
 from engine.statements.alter_table.statement import AlterTable, ChangeReference
 from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTableLike
 from engine.statements.format_planning import FormatStatement, RowPlan
@@ -34,14 +34,14 @@ class IcebergPlanner:
     """See :class:`engine.statements.format_planning.FormatPlanner`."""
 
     def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
-        own = _planned(bound, statement)
+        own = _plan(bound, statement)
         return FormatPlan(format=FORMAT, own=own) if isinstance(own, IcebergPlan) else own
 
     def follow_up(self, plan: RowPlan) -> Optimize | None:
         return None
 
 
-def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan | Plan | None:
+def _plan(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan | Plan | None:
     match statement:
         case Call() as call:
             return plan_call(bound, call)
@@ -67,7 +67,9 @@ def plan_reference(bound: BoundStatement, change: ChangeReference) -> ReferenceP
     """Plans a branch or tag change. Raises for a table whose metadata cannot be changed."""
     table = bound.target
     assert isinstance(table, BoundTable)
-    with naming(table.label):
+    with name_table_in_errors(table.label):
         table.snapshot.ensure_supported(TableOperation.METADATA)
     kind = "BRANCH" if change.is_branch else "TAG"
-    return ReferencePlan(table=table, change=change, description=described(bound, (f"{change.action} {kind}", {})))
+    return ReferencePlan(
+        table=table, change=change, description=describe_change(bound, (f"{change.action} {kind}", {}))
+    )

@@ -15,7 +15,7 @@ from catalog.conditions import (
 from catalog.discovery.roots import canonical_location
 from catalog.rest.names import is_rest
 from engine.binding.bound import BoundStatement, BoundTable, BoundView
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.formats.iceberg.planning.plans import CallPlan, RegisterPlan
 from engine.iceberg.definition.properties import GC_ENABLED
 from engine.iceberg.maintenance.orphan_files import PrefixMismatch
@@ -77,7 +77,7 @@ def _source(bound: BoundStatement, table: BoundTable, name: str) -> BoundTable:
         raise IcebergProcedureRefused(table.label, name, reason)
     if source.snapshot.table_root == table.snapshot.table_root:
         raise IcebergProcedureRefused(table.label, name, f"{source.label} has the same folder")
-    with naming(source.label):
+    with name_table_in_errors(source.label):
         source.snapshot.ensure_supported(TableOperation.READ)
     if isinstance(source.snapshot, IcebergSnapshot) and _removes_files(source.snapshot):
         reason = (

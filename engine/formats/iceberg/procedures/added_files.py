@@ -68,7 +68,7 @@ def add_files(plan: CallPlan, procedure: AddFiles, context: ExecutionContext) ->
         return small_result(_COUNTS, [(0, 0)])
     mapping = _mapping(plan, definition)
     _ensure_columns(plan, found, data, mapping, frozenset(column.id for _, column in fields.values()), context)
-    new = _described(found.storage, data, definition)
+    new = _describe(found.storage, data, definition)
     transaction = _begin(plan, definition, mapping)
     if procedure.check_duplicate_files:
         transaction.read_whole_table()  # another statement may be adding the same files
@@ -153,7 +153,7 @@ def _ensure_called_so(names: Iterable[tuple[int, str]], called: Mapping[int, str
             raise NotTaken(f"its column {name} would be read as {called[id]}, which was called so before")
 
 
-def _described(storage: Storage, files: list[DataFile], definition: IcebergDefinition) -> IcebergNewFiles:
+def _describe(storage: Storage, files: list[DataFile], definition: IcebergDefinition) -> IcebergNewFiles:
     root = storage.root
     schema = FileSchema(
         location=root if "://" in root else f"file://{root}",

@@ -23,9 +23,9 @@ from engine.formats.iceberg.procedures.references import (
     ReferenceChange,
     ReferenceProcedure,
     ancestors_of,
+    branch_move,
     ensure_not_picked,
     move,
-    moved,
     picked_summary,
     snapshot_of,
     staged_as,
@@ -67,7 +67,7 @@ def _move(plan: CallPlan, picked: SnapshotInfo, context: ExecutionContext) -> in
         ensure_not_picked(loaded.metadata, picked, plan.table.label, plan.name)
         if loaded.metadata.current_snapshot_id != picked.parent_id:
             raise IcebergProcedureRefused(plan.table.label, plan.name, "another snapshot became current meanwhile")
-        return moved(loaded.metadata, MAIN, picked.snapshot_id)
+        return branch_move(loaded.metadata, MAIN, picked.snapshot_id)
 
     change, _ = commit(plan, context, decide)
     return change.after
@@ -79,7 +79,7 @@ def _append(plan: CallPlan, picked: SnapshotInfo, context: ExecutionContext) -> 
         return (), ()
 
     transaction = begin(plan)
-    for entries in _added(plan, picked):
+    for entries in _added_entries(plan, picked):
         transaction.add_entries(entries)
     transaction.summary = picked_summary(picked)
     transaction.change_metadata(ensure_new)
@@ -89,7 +89,7 @@ def _append(plan: CallPlan, picked: SnapshotInfo, context: ExecutionContext) -> 
     return done.version
 
 
-def _added(plan: CallPlan, picked: SnapshotInfo) -> Iterator[pa.Table]:
+def _added_entries(plan: CallPlan, picked: SnapshotInfo) -> Iterator[pa.Table]:
     """Yields the snapshot's added files as new entries: they inherit all values from the new snapshot."""
     manifests = [each for each in plan.snapshot.manifests_of(picked) if each.added_snapshot_id == picked.snapshot_id]
     for entries in plan.snapshot.entries_of(manifests):

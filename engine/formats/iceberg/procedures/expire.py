@@ -21,7 +21,7 @@ from catalog.conditions import IcebergFilesNotRemoved, IcebergPathPrefixesDiffer
 from engine.concurrency.table_pins import Pin
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import Committed, begin, commit, load
-from engine.formats.iceberg.procedures.references import same_table
+from engine.formats.iceberg.procedures.references import same_table_requirements
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import (
     AssertRefSnapshotId,
@@ -35,8 +35,8 @@ from engine.iceberg.commit.updates import (
     Update,
 )
 from engine.iceberg.maintenance.orphan_files import Prefixes, PrefixMismatch, find_orphans, remove_files
-from engine.iceberg.maintenance.reachable_files import FileKind, TableFiles, unneeded
-from engine.iceberg.maintenance.retention import Expired, Retention, expired
+from engine.iceberg.maintenance.reachable_files import FileKind, TableFiles, unneeded_files
+from engine.iceberg.maintenance.retention import Expired, Retention, find_expired
 from engine.iceberg.snapshot.snapshot import NO_VERSION
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.runtime.results import BIGINT, ResultStream, small_result, string_rows
@@ -72,7 +72,9 @@ def expire(plan: CallPlan, procedure: ExpireSnapshots, context: ExecutionContext
     )
 
     def decide(loaded: LoadedMetadata) -> _Expiry:
-        found = expired(loaded.metadata, retention, used_snapshots(context.sources.pins.of(location), loaded.metadata))
+        found = find_expired(
+            loaded.metadata, retention, used_snapshots(context.sources.pins.of(location), loaded.metadata)
+        )
         # A branch or tag would point to nothing ("Snapshot References"), and the metadata
         # could not be read by others.
         for snapshot_id, names in found.referenced.items():
@@ -116,7 +118,7 @@ def _expiry(loaded: LoadedMetadata, found: Expired, clean: tuple[Update, ...]) -
     # A branch that another writer creates or moves meanwhile may need a snapshot that would
     # be removed here.
     same = tuple(AssertRefSnapshotId(each.name, each.snapshot_id) for each in metadata.refs.values())
-    return _Expiry(requirements=(*same_table(metadata), *same), updates=(*updates, *clean))
+    return _Expiry(requirements=(*same_table_requirements(metadata), *same), updates=(*updates, *clean))
 
 
 def _unused_definitions(metadata: TableMetadata, found: Expired, files: TableFiles) -> tuple[Update, ...]:
@@ -143,7 +145,7 @@ def _remove(
     before, after = committed.before.metadata.snapshots, committed.after.metadata.snapshots
     gone = [each for id, each in before.items() if id not in after and id not in used]
     retained_snapshots = [*after.values(), *(each for id, each in before.items() if id not in after and id in used)]
-    found = unneeded(files, gone, retained_snapshots)
+    found = unneeded_files(files, gone, retained_snapshots)
     found |= dict.fromkeys(_statistics(files, committed), FileKind.STATISTICS)
     # Manifests last: after an interruption a later run can still find the data files
     # through them.

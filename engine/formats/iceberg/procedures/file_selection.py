@@ -34,14 +34,14 @@ def selected_bins(snapshot: IcebergSnapshot, within: Mask, options: RewriteOptio
     bins = []
     for partition in np.unique(partitions[candidates]).tolist():
         members = np.flatnonzero(candidates & (partitions == partition))
-        for each in _packed(members[np.argsort(sizes[members], kind="stable")], sizes, options.target_bytes):
+        for each in _pack(members[np.argsort(sizes[members], kind="stable")], sizes, options.target_bytes):
             is_full = len(each) > 1 and int(sizes[each].sum()) >= options.target_bytes
             if options.rewrites_all or deleted[each].any() or len(each) >= max(options.min_input_files, 2) or is_full:
                 bins.append(np.sort(each))
     return bins
 
 
-def _packed(positions: Positions, sizes: npt.NDArray[np.int64], target_bytes: int) -> Iterator[Positions]:
+def _pack(positions: Positions, sizes: npt.NDArray[np.int64], target_bytes: int) -> Iterator[Positions]:
     filled: list[int] = []
     num_bytes = 0
     for position in positions.tolist():

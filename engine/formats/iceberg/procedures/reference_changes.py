@@ -49,7 +49,7 @@ def reference_updates(
             | ReferenceAction.CREATE_OR_REPLACE
             | ReferenceAction.REPLACE
         ):
-            return requirements, (SetSnapshotRef(_changed(change, known, metadata, table)),)
+            return requirements, (SetSnapshotRef(_reference_after(change, known, metadata, table)),)
         case _:
             assert_never(change.action)
 
@@ -62,10 +62,12 @@ def first_branch(change: ChangeReference, metadata: TableMetadata) -> Reference 
     has_snapshot = change.snapshot_id is not None or metadata.current_snapshot_id is not None
     if not (makes and change.is_branch) or has_snapshot or change.name in (MAIN, *metadata.refs):
         return None
-    return _limited(change, Reference(name=change.name, snapshot_id=_NONE, is_branch=True))
+    return _with_limits(change, Reference(name=change.name, snapshot_id=_NONE, is_branch=True))
 
 
-def _changed(change: ChangeReference, known: Reference | None, metadata: TableMetadata, table: str) -> Reference:
+def _reference_after(
+    change: ChangeReference, known: Reference | None, metadata: TableMetadata, table: str
+) -> Reference:
     """Returns the reference at the named snapshot, or the current one; unspecified limits are kept."""
     snapshot_id = metadata.current_snapshot_id if change.snapshot_id is None else change.snapshot_id
     if snapshot_id is None or snapshot_id not in metadata.snapshots:
@@ -73,10 +75,10 @@ def _changed(change: ChangeReference, known: Reference | None, metadata: TableMe
     if change.name == MAIN and change.max_ref_age_ms is not None:
         raise IcebergReferenceRefused(table, change.name, "it is never too old")
     before = known or Reference(name=change.name, snapshot_id=snapshot_id, is_branch=change.is_branch)
-    return _limited(change, replace(before, snapshot_id=snapshot_id))
+    return _with_limits(change, replace(before, snapshot_id=snapshot_id))
 
 
-def _limited(change: ChangeReference, before: Reference) -> Reference:
+def _with_limits(change: ChangeReference, before: Reference) -> Reference:
     return replace(
         before,
         min_snapshots_to_keep=_or(change.min_snapshots_to_keep, before.min_snapshots_to_keep),

@@ -43,19 +43,19 @@ def move(procedure: ReferenceProcedure, metadata: TableMetadata, time_ms: int | 
     """Computes the move. Raises `IcebergSnapshotNotFound`, `IcebergReferenceNotFound`, `IcebergProcedureRefused`."""
     match procedure:
         case RollbackToSnapshot(snapshot_id=snapshot_id):
-            return moved(metadata, MAIN, _ancestor(metadata, snapshot_id, table))
+            return branch_move(metadata, MAIN, _ancestor(metadata, snapshot_id, table))
         case RollbackToTimestamp():
             assert time_ms is not None
-            return moved(metadata, MAIN, _ancestor_before(metadata, time_ms, table))
+            return branch_move(metadata, MAIN, _ancestor_before(metadata, time_ms, table))
         case SetCurrentSnapshot(snapshot_id=snapshot_id, ref=name):
-            return moved(metadata, MAIN, _snapshot_of_reference(metadata, snapshot_id, name, table))
+            return branch_move(metadata, MAIN, _snapshot_of_reference(metadata, snapshot_id, name, table))
         case FastForward(branch=branch, to=to):
             return _fast_forward(metadata, branch, to, table)
         case _:
             assert_never(procedure)
 
 
-def moved(metadata: TableMetadata, branch: str, snapshot_id: int) -> ReferenceChange:
+def branch_move(metadata: TableMetadata, branch: str, snapshot_id: int) -> ReferenceChange:
     """Moves the branch to another snapshot, with its limits unchanged."""
     known = metadata.refs.get(branch) or Reference(name=branch, snapshot_id=snapshot_id, is_branch=True)
     before = metadata.refs[branch].snapshot_id if branch in metadata.refs else None
@@ -66,12 +66,12 @@ def moved(metadata: TableMetadata, branch: str, snapshot_id: int) -> ReferenceCh
         after=snapshot_id,
         # The decision is only valid for this state of the branch; otherwise a commit in
         # between would be rolled back unseen.
-        requirements=(*same_table(metadata), AssertRefSnapshotId(branch, before)),
+        requirements=(*same_table_requirements(metadata), AssertRefSnapshotId(branch, before)),
         updates=updates,
     )
 
 
-def same_table(metadata: TableMetadata) -> tuple[Requirement, ...]:
+def same_table_requirements(metadata: TableMetadata) -> tuple[Requirement, ...]:
     return () if metadata.table_uuid is None else (AssertTableUuid(metadata.table_uuid),)
 
 
@@ -141,7 +141,7 @@ def _fast_forward(metadata: TableMetadata, branch: str, to: str, table: str) -> 
         raise IcebergProcedureRefused(table, "fast_forward", f"{branch} is a tag, which stays where it is")
     if known is not None and not is_ancestor(metadata, known.snapshot_id, target):
         raise IcebergProcedureRefused(table, "fast_forward", f"{branch} has snapshots that did not lead to {to}")
-    return moved(metadata, branch, target)
+    return branch_move(metadata, branch, target)
 
 
 def staged_as(metadata: TableMetadata, wap_id: str, table: str) -> int:

@@ -36,7 +36,7 @@ from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import IcebergNewFiles
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import AlongCurve, Arrangement, InOrder, TaskPerFile, WritePlan
-from engine.planning.reads.narrowing import weakened
+from engine.planning.reads.narrowing import weaken
 from engine.planning.reads.scans import read_scan
 from engine.pruning.predicates import conjunction, conjuncts
 from engine.runtime.accesses import Commit
@@ -197,7 +197,7 @@ def _within(plan: CallPlan, where: str | None) -> Mask:
         return np.ones(snapshot.num_files, bool)
     plain = plain_condition(where)
     columns = snapshot.columns()
-    parts = [] if plain is None else [tuple(weakened(each, columns)) for each in conjuncts(plain)]
+    parts = [] if plain is None else [tuple(weaken(each, columns)) for each in conjuncts(plain)]
     if not parts or not all(parts):
         raise WrongArgument(plan.name, "where", "it takes comparisons of columns with values")
     return np.asarray(snapshot.pruning().prune(conjunction(tuple(part for each in parts for part in each))))

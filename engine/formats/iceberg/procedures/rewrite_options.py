@@ -51,20 +51,20 @@ def rewrite_options(procedure: str, options: Mapping[str, str], properties: Mapp
     """Parses the options. Raises `WrongArgument`."""
     left = {name.lower(): text.strip() for name, text in options.items()}
 
-    def taken(name: str, default: str) -> str:
+    def take(name: str, default: str) -> str:
         return left.pop(name, default)
 
     try:
-        target = int(taken("target-file-size-bytes", properties.get(TARGET_BYTES, str(_TARGET_BYTES_DEFAULT))))
+        target = int(take("target-file-size-bytes", properties.get(TARGET_BYTES, str(_TARGET_BYTES_DEFAULT))))
         found = RewriteOptions(
             target_bytes=target,
-            min_bytes=int(taken("min-file-size-bytes", str(int(target * _MIN_RATIO)))),
-            max_bytes=int(taken("max-file-size-bytes", str(int(target * _MAX_RATIO)))),
-            min_input_files=int(taken("min-input-files", "5")),
-            rewrites_all=_flag(taken("rewrite-all", "false")),
-            delete_files=int(taken("delete-file-threshold", str(_NO_DELETES))),
-            delete_ratio=float(taken("delete-ratio-threshold", "0.3")),
-            keeps_sequence_number=_flag(taken("use-starting-sequence-number", "true")),
+            min_bytes=int(take("min-file-size-bytes", str(int(target * _MIN_RATIO)))),
+            max_bytes=int(take("max-file-size-bytes", str(int(target * _MAX_RATIO)))),
+            min_input_files=int(take("min-input-files", "5")),
+            rewrites_all=_flag(take("rewrite-all", "false")),
+            delete_files=int(take("delete-file-threshold", str(_NO_DELETES))),
+            delete_ratio=float(take("delete-ratio-threshold", "0.3")),
+            keeps_sequence_number=_flag(take("use-starting-sequence-number", "true")),
         )
     except ValueError as error:
         raise WrongArgument(procedure, "options", str(error)) from error

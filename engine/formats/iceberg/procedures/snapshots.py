@@ -54,7 +54,7 @@ _NO_ROWS: Any = np.array([], np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shared:
+class _SharedFiles:
     """A table's files in another folder, `storage`; `stored` are the columns under the names in files."""
 
     table: str
@@ -64,7 +64,7 @@ class _Shared:
     definition: IcebergDefinition
     stored: tuple[IcebergField, ...]
 
-    def refused(self, reason: object) -> IcebergProcedureRefused:
+    def refusal(self, reason: object) -> IcebergProcedureRefused:
         return IcebergProcedureRefused(self.table, NAME, f"{self.label}: {reason}")
 
 
@@ -84,7 +84,7 @@ def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[St
     # The data files belong to the other table: expiring snapshots here must not delete
     # them.
     properties = {**definition.properties, GC_ENABLED: "false", "snapshot": "true"}
-    table = _Shared(
+    table = _SharedFiles(
         table=str(plan.entry.name),
         label=source.label,
         shared=shared,
@@ -116,11 +116,11 @@ def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[St
 # --- File contents ----------------------------------------------------------------------------------------------------
 
 
-def _ensure_files(table: _Shared, context: ExecutionContext) -> None:
+def _ensure_files(table: _SharedFiles, context: ExecutionContext) -> None:
     paths = table.shared.files["path"].to_pylist()
     elsewhere = next(filter(is_absolute_path, paths), None)
     if elsewhere is not None:
-        raise table.refused(f"{elsewhere} lies outside of the folder of the table")
+        raise table.refusal(f"{elsewhere} lies outside of the folder of the table")
     partitioned = frozenset(each.id for each in table.stored if each.id in _sources(table.definition))
 
     def look(path: str) -> None:
@@ -133,7 +133,7 @@ def _ensure_files(table: _Shared, context: ExecutionContext) -> None:
             columns = named_columns(found, table.stored, naming)
             ensure_columns(columns, footer, table.stored, partitioned)
         except (NotTaken, pa.ArrowException) as error:
-            raise table.refused(f"{path}: {error}") from error
+            raise table.refusal(f"{path}: {error}") from error
 
     with ThreadPoolExecutor(_READERS, "footers") as threads:
         for _ in threads.map(look, paths):
@@ -147,7 +147,7 @@ def _sources(definition: IcebergDefinition) -> frozenset[int]:
 # --- Entries ----------------------------------------------------------------------------------------------------------
 
 
-def _entries(table: _Shared, zone: tzinfo) -> pa.Table:
+def _entries(table: _SharedFiles, zone: tzinfo) -> pa.Table:
     definition = table.definition
     root = table.storage.root
     schema = FileSchema(
@@ -168,12 +168,12 @@ def _entries(table: _Shared, zone: tzinfo) -> pa.Table:
                 for text, (key, field) in zip(said, fields, strict=True)
             }
         except NotTaken as error:
-            raise table.refused(f"{path}: {error}") from error
+            raise table.refusal(f"{path}: {error}") from error
         files.append(DataFile(path=path, size=size, modification_time=0, partition_values=values))
     return describe_files(table.storage, schema, files).entries
 
 
-def _zone(table: _Shared, context: ExecutionContext) -> tzinfo:
+def _zone(table: _SharedFiles, context: ExecutionContext) -> tzinfo:
     """Returns the time zone for partition timestamps without one."""
     names = table.shared.partition_columns
     found = (table.shared.schema.field(name) for name in names)
@@ -182,7 +182,7 @@ def _zone(table: _Shared, context: ExecutionContext) -> tzinfo:
     return UTC
 
 
-def _is_same(found: IcebergSnapshot, table: _Shared, rows: RowFiles, entries: pa.Table) -> bool:
+def _is_same(found: IcebergSnapshot, table: _SharedFiles, rows: RowFiles, entries: pa.Table) -> bool:
     """Returns True if a table has these columns and rows, and was not changed since its creation."""
     wanted, there = table.definition, found.definition
     said = ((each.iceberg_schema.struct, each.spec.fields, each.properties) for each in (wanted, there))
@@ -196,7 +196,7 @@ def _is_same(found: IcebergSnapshot, table: _Shared, rows: RowFiles, entries: pa
     return all(np.array_equal(mine[path], gone) for path, gone in theirs)
 
 
-def _deleted_rows(table: _Shared, rows: RowFiles, entries: pa.Table) -> list[tuple[str, Any]]:
+def _deleted_rows(table: _SharedFiles, rows: RowFiles, entries: pa.Table) -> list[tuple[str, Any]]:
     """Returns each entry's path, and the positions of its deleted rows."""
     files = table.shared.files.filter(pc.is_valid(table.shared.files["deletion_vector"]))
     deleted = dict(zip(files["path"].to_pylist(), rows.deleted_rows(files), strict=True)) if files.num_rows else {}
@@ -205,7 +205,9 @@ def _deleted_rows(table: _Shared, rows: RowFiles, entries: pa.Table) -> list[tup
     return [(path, deleted.get(path.removeprefix(prefix), _NO_ROWS)) for path in entries["file_path"].to_pylist()]
 
 
-def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> tuple[str, ...]:
+def _delete_rows(
+    table: _SharedFiles, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction
+) -> tuple[str, ...]:
     """Writes deletes for rows that are deleted by position in the other table's files, which `rows` describes. Returns
     the written files' names.
     """

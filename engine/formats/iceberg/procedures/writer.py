@@ -9,7 +9,7 @@ from typing import assert_never, cast
 
 from engine.binding.bound import Outcome
 from engine.concurrency.table_locks import file_lock
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.commit import report_removal
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan, SnapshotPlan
@@ -53,23 +53,23 @@ class IcebergWriter:
                 # Statements that remove files, and statements that reactivate files, exclude each other.
                 with (
                     context.sources.locks.hold(file_lock(own.snapshot.table_root), context.request.cancel),
-                    naming(own.table.label),
+                    name_table_in_errors(own.table.label),
                 ):
-                    yield StagedWrite(outcome=Outcome(result=_called(own, context)))
+                    yield StagedWrite(outcome=Outcome(result=_run_procedure(own, context)))
             case RegisterPlan(entry=entry):
                 registered = replace(entry, created_ms=context.request.now_ms())
-                yield StagedWrite(outcome=Outcome(result=_registered(own)), creates=registered)
+                yield StagedWrite(outcome=Outcome(result=_registration_result(own)), creates=registered)
             case SnapshotPlan(source=source):
                 # The other table's VACUUM cannot remove a file between its check and the commit.
                 with (
                     context.sources.locks.hold(file_lock(source.snapshot.table_root), context.request.cancel),
-                    naming(source.label),
+                    name_table_in_errors(source.label),
                     report_removal(own.entry),
                     snapshot_table(own, context) as staged,
                 ):
                     yield staged
             case ReferencePlan(table=table):
-                with naming(table.label):
+                with name_table_in_errors(table.label):
                     yield _changing_reference(own)
             case _:
                 assert_never(own)
@@ -90,7 +90,7 @@ def _changing_reference(plan: ReferencePlan) -> StagedWrite:
     return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
 
 
-def _called(plan: CallPlan, context: ExecutionContext) -> ResultStream:
+def _run_procedure(plan: CallPlan, context: ExecutionContext) -> ResultStream:
     procedure = plan.procedure
     match procedure:
         case AncestorsOf():
@@ -115,7 +115,7 @@ def _called(plan: CallPlan, context: ExecutionContext) -> ResultStream:
             assert_never(procedure)
 
 
-def _registered(plan: RegisterPlan) -> ResultStream:
+def _registration_result(plan: RegisterPlan) -> ResultStream:
     info = plan.snapshot.info
     summary = {} if info is None else info.summary
     counts = [summary.get(key, "") for key in ("total-records", "total-data-files")]

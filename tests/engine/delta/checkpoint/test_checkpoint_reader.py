@@ -61,7 +61,7 @@ def test_actions_are_found_in_whatever_row_group(row_group_size: int) -> None:
     assert [row["path"] for row in rows(checkpoint.read_removes(), TOMBSTONES_SCHEMA)] == ["c"]
 
 
-def test_all_fields_of_an_add() -> None:
+def test_checkpoint_add_has_all_fields() -> None:
     vector = DeletionVectorDescriptor(storage_type="u", path_or_inline_dv="x", offset=1, size_in_bytes=2, cardinality=3)
     action = add(
         "a%20b",

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
-from engine.delta.commit.loads import LOADS_DIR, SCHEMA, Loads, not_loaded, read_loads, write_load
+from engine.delta.commit.loads import LOADS_DIR, SCHEMA, Loads, mask_not_loaded, read_loads, write_load
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import define_table
 from engine.delta.snapshot.snapshot import Snapshot
@@ -42,7 +42,7 @@ def load(table: Snapshot, loads: Loads, loaded: pa.Table) -> Transaction:
 
 
 def fresh(table: Snapshot, *names: int) -> list[int]:
-    known = not_loaded(table.storage, read_loads(table), files(*names)["path"].combine_chunks())
+    known = mask_not_loaded(table.storage, read_loads(table), files(*names)["path"].combine_chunks())
     return [name for name, is_fresh in zip(names, known.to_pylist(), strict=True) if is_fresh]
 
 

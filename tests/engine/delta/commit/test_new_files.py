@@ -14,7 +14,7 @@ from engine.delta.commit.footer_stats import FooterStats
 from engine.delta.commit.loads import SCHEMA as LOADED
 from engine.delta.commit.new_files import NewFiles, describe_files
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.table_config import TableConfig, choose_protocol
+from engine.delta.definition.table_config import DeltaConfig, choose_protocol
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.stats import FileStats
@@ -35,9 +35,9 @@ def stats_of(folder: Path, table: pa.Table, schema: StructType | None = None, **
     return FooterStats(open_storage(str(folder)), _config(schema)).load("f.parquet")
 
 
-def _config(schema: StructType, *partition_columns: str) -> TableConfig:
+def _config(schema: StructType, *partition_columns: str) -> DeltaConfig:
     table = metadata(schema, partition_columns, {})
-    return TableConfig.of("t", choose_protocol("t", None, table), table)
+    return DeltaConfig.of("t", choose_protocol("t", None, table), table)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def changed_log() -> LogBuilder:
     return log
 
 
-def test_each_version_with_its_own_actions() -> None:
+def test_change_range_yields_the_actions_by_version() -> None:
     first, second, third = load_changes(Snapshot.load(changed_log().storage), 0)
     assert [change.version for change in (first, second, third)] == [0, 1, 2]
     adds = first.actions.adds.table(FILES_SCHEMA)

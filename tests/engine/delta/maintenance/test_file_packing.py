@@ -12,7 +12,7 @@ import pytest
 
 from engine.delta.commit.staged_commit import adds_of
 from engine.delta.maintenance import zcubes
-from engine.delta.maintenance.file_packing import packed, worth_merging, worth_purging
+from engine.delta.maintenance.file_packing import pack_files, worth_merging, worth_purging
 from engine.delta.spec.actions import Add, DeletionVectorDescriptor
 from engine.tables.compaction import (
     BINS_MAX,
@@ -82,7 +82,7 @@ PACKINGS: list[tuple[str, list[tuple[str, int, str | None]], int | None, list[se
 )
 def test_bins(files: list[tuple[str, int, str | None]], limit: int | None, bins: list[set[str]]) -> None:
     table = _files(*(_add(path, size, p) for path, size, p in files))
-    found = packed(table, limit, np.zeros(len(files), np.bool_))
+    found = pack_files(table, limit, np.zeros(len(files), np.bool_))
     assert [set(each.keys) for each in found] == bins
     sizes = {path: size for path, size, _ in files}
     assert [each.num_bytes for each in found] == [sum(sizes[path] for path in each) for each in bins]
@@ -91,12 +91,12 @@ def test_bins(files: list[tuple[str, int, str | None]], limit: int | None, bins:
 
 def test_a_file_that_may_be_alone_is() -> None:
     table = _files(_add("a", 1, "x"), _add("b", 1, "y"))
-    assert [each.keys for each in packed(table, 10, np.array([True, False]))] == [("a",)]
+    assert [each.keys for each in pack_files(table, 10, np.array([True, False]))] == [("a",)]
 
 
 def test_a_vector_is_part_of_what_a_file_is() -> None:
     ((plain,), (with_deletes,)) = (
-        packed(_files(add), 10, np.ones(1, np.bool_)) for add in (_add("a", 1), _deleted("a", 1, 1, 9))
+        pack_files(_files(add), 10, np.ones(1, np.bool_)) for add in (_add("a", 1), _deleted("a", 1, 1, 9))
     )
     assert plain.keys != with_deletes.keys
 

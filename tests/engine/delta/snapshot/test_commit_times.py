@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.conditions import LogFileNotFound, TimestampAfterLog, TimestampBeforeLog
-from engine.delta.snapshot.commit_times import CommitTimes, increasing, load_commit_times
+from engine.delta.snapshot.commit_times import CommitTimes, load_commit_times, make_increasing
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, CommitInfo, Metadata, Protocol
 from engine.delta.spec.paths import LOG_DIR, commit_name
@@ -36,15 +36,15 @@ def times(log: LogBuilder) -> CommitTimes:
     [([], []), ([5], [5]), ([1, 2, 3], [1, 2, 3]), ([10, 5, 5, 11, 20], [10, 11, 12, 13, 20]), ([3, 3], [3, 4])],
 )
 def test_file_times_are_made_strictly_increasing(modified: list[int], expected: list[int]) -> None:
-    assert increasing(modified) == expected
+    assert make_increasing(modified) == expected
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20))
 def test_increasing_times_move_no_more_than_needed(modified: list[int]) -> None:
-    result = increasing(modified)
+    result = make_increasing(modified)
     assert all(one < other for one, other in zip(result, result[1:], strict=False))
     assert all(old <= new for old, new in zip(modified, result, strict=True))
-    assert increasing(result) == result
+    assert make_increasing(result) == result
 
 
 @pytest.mark.parametrize(("at", "version"), [(100, 0), (149, 0), (150, 1), (151, 2), (152, 3), (199, 3), (200, 4)])

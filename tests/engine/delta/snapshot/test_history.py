@@ -25,7 +25,7 @@ def row(info: CommitInfo) -> dict[str, Any]:
     return result
 
 
-def test_all_columns() -> None:
+def test_history_has_all_columns() -> None:
     found = row(
         CommitInfo(
             timestamp=1,

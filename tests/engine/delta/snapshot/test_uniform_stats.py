@@ -75,7 +75,7 @@ def alone(text: str) -> str:
 
 
 @pytest.mark.parametrize("values_at_once", [1, 100, 1 << 15])
-def test_all_types(values_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uniform_statistics_have_the_values_of_all_types(values_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uniform_stats, "_VALUES_AT_ONCE", values_at_once)
     assert_as_alone([full(row) for row in range(ROWS)])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.binding.bound import BoundTable
-from engine.planning.reads.narrowing import needed_condition, with_needed
+from engine.planning.reads.narrowing import narrow_relations, needed_condition
 from engine.planning.semantics.conditions import whole_files_matching
 from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction
 from engine.pruning.table_columns import TableColumns
@@ -88,7 +88,7 @@ def test_dates_that_are_compared_as_texts_narrow_nothing(tmp_path: Path) -> None
     for settings, is_narrowed in (({}, True), ({DATES_AS_TEXTS: "true"}, False)):
         bound = planning.bound("SELECT * FROM t WHERE day < '2024-01-02'", settings)
         assert isinstance(bound.statement, Query)
-        assert (with_needed(bound.statement, bound.relations) is not bound.relations) is is_narrowed
+        assert (narrow_relations(bound.statement, bound.relations) is not bound.relations) is is_narrowed
         (table,) = bound.relations
         assert isinstance(table, BoundTable)
         whole = whole_files_matching(table, parse_expression("day < '2024-01-02'"))

@@ -34,7 +34,7 @@ def test_places_where(planning: PlanningLake) -> None:
     assert [each.relation for each in found.read.scans] == ["___scan_0", "__scan_0"]
 
 
-def test_another_scan_of_the_same_name(planning: PlanningLake) -> None:
+def test_target_read_over_another_scan_keeps_the_name(planning: PlanningLake) -> None:
     found = places_where(bound_table(planning, "plain"), "")
     fewer = found.over(replace(found.scan, files=found.scan.files.slice(0, 1)))
     assert fewer.scan.files.num_rows == 1 and found.scan.files.num_rows == 2

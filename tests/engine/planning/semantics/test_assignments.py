@@ -6,7 +6,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.planning.plans.expression_checks import Dependency
-from engine.planning.semantics.assignments import NewValues, assigned_values, assignment_refusals, own_path
+from engine.planning.semantics.assignments import NewValues, assigned_values, assignment_refusals, path_in_table
 from engine.planning.semantics.query_columns import table_fields
 from engine.sql.query.values import Assignment
 from engine.types.schema import PrimitiveType, StructField, StructType
@@ -25,7 +25,7 @@ def values(planning: PlanningLake, table: str, *paths: str, alias: str | None = 
 
 def items(found: NewValues) -> list[str]:
     """Returns items with `v0`, `v1`, … for assigned values, and `o.<name>` for old ones."""
-    return found.items([f"v{number}" for number in range(9)], [f"o.{column.name}" for column in found.unassigned])
+    return found.items([f"v{number}" for number in range(9)], [f"o.{column.name}" for column in found.old_columns])
 
 
 ITEMS = {
@@ -104,11 +104,11 @@ def test_unassigned_struct_fields_are_preserved() -> None:
 def test_a_table_with_an_alias_has_no_other_name(planning: PlanningLake) -> None:
     schema = StructType((StructField("a", PrimitiveType.INTEGER), StructField("plain", PrimitiveType.INTEGER)))
     table = bound_table(planning, "plain")
-    assert own_path(table, schema, ("T", "a"), "t") == ("a",)
-    assert own_path(table, schema, ("plain", "a"), "t") == ("plain", "a")
-    assert own_path(table, schema, ("plain", "a"), None) == ("a",)
-    assert own_path(table, schema, ("plain", "zz"), None) == ("plain", "zz")
-    assert own_path(table, schema, ("plain",), None) == ("plain",)
+    assert path_in_table(table, schema, ("T", "a"), "t") == ("a",)
+    assert path_in_table(table, schema, ("plain", "a"), "t") == ("plain", "a")
+    assert path_in_table(table, schema, ("plain", "a"), None) == ("a",)
+    assert path_in_table(table, schema, ("plain", "zz"), None) == ("plain", "zz")
+    assert path_in_table(table, schema, ("plain",), None) == ("plain",)
 
 
 REFUSED = [

@@ -12,10 +12,10 @@ from engine.planning.plans.writes import ReplaceMatching, ReplaceRows
 from engine.planning.semantics.conditions import (
     ensure_no_metadata,
     joint_condition,
-    own_condition,
-    own_condition_check,
     partitions_matching,
     rows_matching,
+    target_condition,
+    target_condition_check,
 )
 from engine.sql.expressions import parse_any_expression
 from tests.engine.planning.lake import PlanningLake, bound_table
@@ -41,7 +41,7 @@ OWN = [
 
 @pytest.mark.parametrize(("text", "alias", "own"), OWN)
 def test_columns_of_the_table_alone(sales: BoundTable, text: str, alias: str | None, own: str) -> None:
-    assert own_condition(sales, "DELETE", text, alias).text == own
+    assert target_condition(sales, "DELETE", text, alias).text == own
 
 
 JOINT = [
@@ -70,19 +70,19 @@ PARTITIONS = [
 
 @pytest.mark.parametrize(("text", "decide"), PARTITIONS)
 def test_conditions_on_partition_columns_alone(sales: BoundTable, text: str, decide: bool) -> None:
-    own = own_condition(sales, "DELETE", text)
+    own = target_condition(sales, "DELETE", text)
     found = partitions_matching(sales, own)
     assert found == (ReplaceMatching(condition=f"({text}\n)", shown=f"({text})") if decide else None)
 
 
 def test_rows_that_go(sales: BoundTable) -> None:
-    assert isinstance(rows_matching(sales, own_condition(sales, "DELETE", "day IS NULL")), ReplaceMatching)
-    found = rows_matching(sales, own_condition(sales, "DELETE", "(id)\n= 1"))
+    assert isinstance(rows_matching(sales, target_condition(sales, "DELETE", "day IS NULL")), ReplaceMatching)
+    found = rows_matching(sales, target_condition(sales, "DELETE", "(id)\n= 1"))
     assert isinstance(found, ReplaceRows) and found.shown == "((id) = 1)"
 
 
 def test_condition_check_query(sales: BoundTable) -> None:
-    plan = own_condition_check(sales, "DELETE", own_condition(sales, "DELETE", "sales.id = 1"))
+    plan = target_condition_check(sales, "DELETE", target_condition(sales, "DELETE", "sales.id = 1"))
     (check,) = plan.checks
     error = check.mistyped("int")
     assert error is not None and "id = 1" in error.full_message
@@ -102,7 +102,7 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
 def test_invalid_conditions_are_rejected(sales: BoundTable, text: str, condition: str) -> None:
     makers: tuple[Callable[[], object], ...] = (
-        lambda: own_condition(sales, "DELETE", text),
+        lambda: target_condition(sales, "DELETE", text),
         lambda: joint_condition(sales, "REPLACE ON", text, has_alias=True),
     )
     for make in makers:

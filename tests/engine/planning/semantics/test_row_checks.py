@@ -35,5 +35,5 @@ def test_the_first_that_is_broken(checks: RowChecks) -> None:
     )  # Delta's words, as dbt reads
 
 
-def test_nothing_to_ask(planning: PlanningLake) -> None:
+def test_table_without_constraints_is_not_checked(planning: PlanningLake) -> None:
     assert plan_row_checks(bound_table(planning, "plain"), [], []) is None

@@ -28,7 +28,7 @@ def test_an_excluded_function_has_a_reason(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["max", "explode", "nosuch", ""])
-def test_other_functions_have_none(name: str) -> None:
+def test_allowed_functions_have_no_refusal_reason(name: str) -> None:
     assert refusal_reason(name) is None
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from catalog.conditions import AmbiguousReference
 from engine.spark.session import SparkDriver
-from engine.sql.query.splice import own_aliases, splice
+from engine.sql.query.splice import generated_aliases, splice
 from engine.sql.query.values import Query
 from engine.statements.explain.statement import Explain
 from engine.statements.parse import parse
@@ -145,7 +145,7 @@ def _answer(session: Any, text: str) -> tuple[str, list[str]]:
 
 def test_aliases_of_ours_are_known_again() -> None:
     query = _query("SELECT s.t.x, 1 AS `__relation_7` FROM s.t JOIN a.t JOIN u ON s.t.x = a.t.y")
-    assert own_aliases(splice(query, ["__scan_0", "__scan_1", "__scan_2"])) == {
+    assert generated_aliases(splice(query, ["__scan_0", "__scan_1", "__scan_2"])) == {
         "__relation_0": "__scan_0",
         "__relation_1": "__scan_1",
     }

@@ -23,7 +23,7 @@ def test_a_name_is_the_catalogs(planning: PlanningLake) -> None:
     assert planning.refused(by_path) == "DELTA_CANNOT_RENAME_PATH"
 
 
-def test_another_place_for_an_external_table(planning: PlanningLake) -> None:
+def test_set_location_moves_the_name_of_an_external_table(planning: PlanningLake) -> None:
     for name, columns in (("first", "a INT"), ("second", "a INT"), ("third", "a BIGINT"), ("fourth", "a INT NOT NULL")):
         planning.make(f"CREATE TABLE {name} ({columns}) LOCATION '{planning.folder}/apart/{name}'")
     place = f"{planning.folder}/apart/second"

@@ -23,7 +23,7 @@ def folder(planning: PlanningLake) -> Path:
     return path
 
 
-def test_all_files_once(planning: PlanningLake, folder: Path) -> None:
+def test_copy_lists_each_file_once(planning: PlanningLake, folder: Path) -> None:
     plan = planning.plan(CopyPlan, f"COPY INTO plain FROM '{folder}' FILEFORMAT = CSV", COLUMNS)
     assert plan.loaded.column_names == ["path", "size", "modification_time"]
     assert plan.loaded["path"].to_pylist() == [f"{folder}/1.csv", f"{folder}/2.csv"]
