@@ -61,3 +61,7 @@ def test_capabilities(snapshot: Snapshot) -> None:
         Capability.VECTORS_ON_MERGE,
         Capability.NAMED_FIELDS,
     ]
+
+
+def test_partitioning_of_a_table_never_changes(snapshot: Snapshot) -> None:
+    assert snapshot.row_files.keep_partitions(snapshot.files) is True

@@ -120,3 +120,21 @@ def test_a_version_of_a_table_that_was_replaced_is_not_taken_from_memory() -> No
         cache.load(log.storage, 0)
     LogBuilder(log.storage).create(add("other"))
     assert cache.load(log.storage, 0).files["path"].to_pylist() == ["other"]
+
+
+def test_committed_version_comes_from_the_cached_table() -> None:
+    log, cache = table("a"), SnapshotCache(PLENTY)
+    assert cache.load_committed(log.storage, 0).version == 0
+    first = cache.load(log.storage)
+    assert cache.load_committed(log.storage, 0) is first
+    log.commit(add("more"))
+    second = cache.load_committed(log.storage, 1)
+    assert second.version == 1 and cache.load(log.storage) is second
+    assert cache.load_committed(log.storage, 0).version == 0
+
+
+def test_hits_and_misses_are_counted() -> None:
+    log, cache = table("a"), SnapshotCache(PLENTY)
+    for _ in range(4):
+        cache.load(log.storage)
+    assert (cache.hits, cache.misses, cache.evictions) == (3, 1, 0)
