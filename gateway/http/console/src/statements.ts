@@ -57,6 +57,8 @@ function depthChange(word: string, before: string, rest: string): number {
   if (word === "END") return -1;
   if (!OPENS.has(word) || (before === "END" && CLOSED_BY_NAME.has(word))) return 0;
   if (word !== "CASE" && word !== "BEGIN" && /^\s*\(/.test(rest) && !/^\s*\([^;]*\)\s*(?:THEN|DO)\b/i.test(rest)) return 0;
+  // DECLARE c CURSOR FOR query, DECLARE EXIT HANDLER FOR condition
+  if (word === "FOR" && (before === "CURSOR" || before === "HANDLER")) return 0;
   if (word === "IF" && /^\s+(?:NOT\s+)?EXISTS\b(?!\s*\()/i.test(rest)) return 0;
   return 1;
 }
