@@ -52,7 +52,12 @@ def test_a_table_with_a_place_is_external_and_keeps_its_files(
         (
             "CREATE TABLE t USING delta LOCATION '{lake}/misspelled'",
             "DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_SCHEMA",
-            "/misspelled is not a Delta table",
+            "/misspelled contains no table",
+        ),
+        (
+            "CREATE TABLE t USING iceberg LOCATION '{lake}/misspelled'",
+            "ICEBERG_CREATE_EXTERNAL_TABLE_WITHOUT_SCHEMA",
+            "/misspelled contains no table",
         ),
         ("CREATE EXTERNAL TABLE t (id INT) LOCATION '/etc/outside'", "PATH_NOT_ALLOWED", "/etc/outside"),
     ],
