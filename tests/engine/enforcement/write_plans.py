@@ -16,7 +16,7 @@ from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 INT, LONG, STRING, DATE = PrimitiveType.INTEGER, PrimitiveType.LONG, PrimitiveType.STRING, PrimitiveType.DATE
 
 
-def column(name: str, data_type: DataType = INT, nullable: bool = True, /, **metadata: Any) -> StructField:
+def column(name: str, data_type: DataType = INT, nullable: bool = True, **metadata: Any) -> StructField:
     return StructField(name, data_type, nullable, metadata)
 
 

@@ -119,7 +119,7 @@ def test_an_empty_change_feed_is_of_its_version() -> None:
 
 def empty_feed(stamp: str) -> tuple[BoundChanges, ChangeFiles]:
     snapshot = SimpleNamespace(stamp=stamp, table_root="/t", storage=open_storage("/t"))
-    table = SimpleNamespace(label="t", own_label="t", snapshot=snapshot)
+    table = SimpleNamespace(label="t", visible_label="t", snapshot=snapshot)
     feed = SimpleNamespace(schema=StructType(()), versions=(), file_places=FilePlaces())
     changes = SimpleNamespace(label="t", table=table, feed=feed)
     kind = SimpleNamespace(layout=None, partition_columns=(), files=NO_FILES, read_as={})

@@ -94,7 +94,7 @@ class Process:
         self.sessions.append(JavaSession())
         return self.sessions[-1]
 
-    def watching(self, request: StatementRequest) -> AbstractContextManager[None]:
+    def watch_tasks(self, request: StatementRequest) -> AbstractContextManager[None]:
         return nullcontext()
 
     def cancel(self, session: JavaSession, statement_id: str) -> None:

@@ -364,7 +364,7 @@ REFUSED = [
     ("explain select reflect('a', 'b')", UnsupportedFunction),
     ("describe select reflect('a', 'b')", UnsupportedFunction),
     ("from t |> where reflect('a', 'b')", UnsupportedFunction),
-    ("select * from read_files('/etc/passwd', format => 'text')", UnsupportedClause),
+    ("select * from read_files('/etc/passwd', format => 'avro')", UnsupportedClause),
     ("select * from READ_FILES ('/x')", UnsupportedClause),
     ("select read_files('/x.csv')", UnsupportedClause),
     ("select * from t join cloud_files('/x') c", UnsupportedFunction),

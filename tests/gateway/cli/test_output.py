@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,8 @@ from gateway.cli.output import PagedOutput
 def paged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A pager that writes its input to a file, on a terminal of 6 lines with 20 columns."""
     monkeypatch.setenv("PAGER", f"tee {tmp_path}/paged")
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((20, 6)))
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("LINES", "6")
     return tmp_path / "paged"
 
 
