@@ -120,12 +120,14 @@ def _new_file(file: Path) -> Iterator[Path]:
             raise BackupNotWritten(str(file), "the file exists already")
         handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
         partial = Path(name)
-        yield partial
-        os.fsync(handle)
-        os.close(handle)
+        with open(handle, "rb"):
+            yield partial
+            os.fsync(handle)
         os.link(partial, file)  # fails if the file exists by now
     except OSError as error:
-        raise BackupNotWritten(str(file), error.strerror or str(error)) from error
+        # The file may be one that is read for the backup.
+        place = f" ({error.filename})" if error.filename else ""
+        raise BackupNotWritten(str(file), f"{error.strerror or error}{place}") from error
     finally:
         if partial is not None:
             with suppress(OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import zipfile
 from collections.abc import Sequence
 from contextlib import closing
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from catalog.conditions import BackupUnreadable, RestoreAuditFolderMissing, RestoreAuditLogExists
+from catalog.conditions import AuditNotWritten, BackupUnreadable, RestoreAuditFolderMissing, RestoreAuditLogExists
 from catalog.entries import Entry
 from catalog.store.backup import ensure_empty, parse_entries, restore_entries
 from catalog.system.audit_table import log_files
@@ -31,10 +32,12 @@ from gateway.cli.backup import (
 )
 from gateway.configuration.config import Config
 
+_AUDIT_FILE = re.compile(r"audit/(audit-\d{4}-\d\d-\d\d|heads)\.jsonl")
+
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """An archive whose digests were verified."""
+    """An archive whose digests were verified; `audit_files` are the names of the audit log's files in it."""
 
     manifest: Manifest
     entries: tuple[Entry, ...]
@@ -49,47 +52,55 @@ def main(arguments: Sequence[str]) -> int:
 def restore(config: Config, given: argparse.Namespace) -> str:
     """Restores the archive, and returns a summary. Everything is checked before anything is changed."""
     file: Path = given.file
-    try:
-        with zipfile.ZipFile(file) as archive:
-            backup = _verified(archive, str(file))
-            if given.dry_run:
-                return f"{file}: {summarize(backup.manifest)}; nothing was changed"
-            store = open_store(config)
-            if not given.replace:
-                ensure_empty(store.load())
-            if backup.audit_files and not given.without_audit:
-                if not config.audit.folder:
-                    raise RestoreAuditFolderMissing(str(file))
-                _restore_audit(archive, backup.audit_files, Path(config.audit.folder))
-    except (OSError, zipfile.BadZipFile) as error:
-        raise BackupUnreadable(str(file), str(error)) from error
+    backup = _read(file)
+    if given.dry_run:
+        return f"{file}: {summarize(backup.manifest)}; nothing was changed"
+    store = open_store(config)
+    if not given.replace:
+        ensure_empty(store.load())
+    if backup.audit_files and not given.without_audit:
+        if not config.audit.folder:
+            raise RestoreAuditFolderMissing(str(file))
+        _restore_audit(file, backup.audit_files, Path(config.audit.folder))
     generation = restore_entries(store, backup.entries, replaces=given.replace)
     return f"{file}: {summarize(backup.manifest)}; restored as generation {generation}"
 
 
-def _verified(archive: zipfile.ZipFile, source: str) -> Backup:
+def _read(file: Path) -> Backup:
+    """Returns the archive's content. Raises BackupUnreadable."""
     try:
-        manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
-        if manifest.format != FORMAT:
-            raise BackupUnreadable(source, f"its format is {manifest.format}, and this release reads {FORMAT}")
-        for name, digest in manifest.sha256.items():
-            if hashlib.sha256(archive.read(name)).hexdigest() != digest:
-                raise BackupUnreadable(source, f"the content of {name} has changed")
-        entries = parse_entries(archive.read(CATALOG), source)
-    except (msgspec.DecodeError, KeyError) as error:
-        raise BackupUnreadable(source, str(error)) from error
-    return Backup(manifest, entries, tuple(name for name in manifest.sha256 if name.startswith(AUDIT)))
+        with zipfile.ZipFile(file) as archive:
+            manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
+            if manifest.format != FORMAT:
+                raise BackupUnreadable(str(file), f"its format is {manifest.format}, and this release reads {FORMAT}")
+            for name, digest in manifest.sha256.items():
+                # A name with a path would be written outside the folder.
+                if name != CATALOG and not _AUDIT_FILE.fullmatch(name):
+                    raise BackupUnreadable(str(file), f"it contains a file {name}")
+                if hashlib.sha256(archive.read(name)).hexdigest() != digest:
+                    raise BackupUnreadable(str(file), f"the content of {name} has changed")
+            if CATALOG not in manifest.sha256:
+                raise BackupUnreadable(str(file), f"it has no digest of {CATALOG}")
+            entries = parse_entries(archive.read(CATALOG), str(file))
+    except (OSError, zipfile.BadZipFile, msgspec.DecodeError, KeyError) as error:
+        raise BackupUnreadable(str(file), str(error)) from error
+    return Backup(manifest, entries, tuple(name for name in manifest.sha256 if name != CATALOG))
 
 
-def _restore_audit(archive: zipfile.ZipFile, names: tuple[str, ...], folder: Path) -> None:
+def _restore_audit(file: Path, names: Sequence[str], folder: Path) -> None:
+    """Writes the log's files, one at a time. Raises AuditNotWritten."""
     with closing(AuditLog(folder)):  # locks the folder, so that no server can write to it
         if log_files(folder):
             raise RestoreAuditLogExists(str(folder))
-        for name in names:
-            with open(folder / name.removeprefix(AUDIT), "xb", opener=_private) as copy:
-                copy.write(archive.read(name))
-                copy.flush()
-                os.fsync(copy.fileno())
+        try:
+            with zipfile.ZipFile(file) as archive:
+                for name in names:
+                    with open(folder / name.removeprefix(AUDIT), "xb", opener=_private) as copy:
+                        copy.write(archive.read(name))
+                        copy.flush()
+                        os.fsync(copy.fileno())
+        except OSError as error:
+            raise AuditNotWritten(str(folder), error.strerror or str(error)) from error
 
 
 def _private(path: str, flags: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import stat
 import zipfile
@@ -181,6 +182,26 @@ def make_newer(file: Path) -> None:
     rewrite(file, "manifest.json", with_manifest(file, format=2))
 
 
+def rename_audit_file(file: Path, new_name: str) -> None:
+    with zipfile.ZipFile(file) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(contents["manifest.json"])
+    (old_name,) = (name for name in contents if name.startswith("audit/audit-"))
+    manifest["sha256"][new_name] = manifest["sha256"].pop(old_name)
+    contents |= {new_name: contents.pop(old_name), "manifest.json": json.dumps(manifest).encode()}
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+
+
+def lead_away(file: Path) -> None:
+    rename_audit_file(file, "audit/../stray")
+
+
+def hide_catalog(file: Path) -> None:
+    rewrite(file, "manifest.json", with_manifest(file, sha256={}))
+
+
 def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-40])
 
@@ -195,6 +216,8 @@ def remove(file: Path) -> None:
         (spoil_catalog, "the content of catalog.jsonl has changed"),
         (spoil_manifest, "Object missing required field"),
         (make_newer, "its format is 2, and this release reads 1"),
+        (lead_away, "it contains a file audit/../stray"),
+        (hide_catalog, "it has no digest of catalog.jsonl"),
         (cut, "not a zip file"),
         (remove, "No such file"),
     ],
@@ -208,6 +231,18 @@ def test_damaged_backup_is_rejected_before_any_change(
     assert new.run("restore", file) == 1
     assert reason in capsys.readouterr().err
     assert not new.catalog.exists() and not new.audit.exists()
+
+
+def test_audit_folder_that_cannot_be_written_is_named(
+    new: Site, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("gateway.cli.restore.os.fsync", fail)
+    assert new.run("restore", file) == 1
+    assert f"{new.audit} cannot be written" in capsys.readouterr().err
+    assert new.store.load() == INITIAL_STATE
 
 
 def test_backup_in_a_missing_folder_names_it(old: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
