@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -24,6 +24,7 @@ _API = "/api/2.1/unity-catalog"
 _TIMEOUT_S = 60.0
 _PAGE_ROWS = 100
 _PAGES_MAX = 100_000
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # Made by the server itself in each catalog.
 _SYSTEM_SCHEMA = "information_schema"
 _VIEWS = ("VIEW", "METRIC_VIEW", "MATERIALIZED_VIEW", "STREAMING_TABLE")
@@ -36,9 +37,12 @@ class UnityError(Exception):
 
 
 class UnityCatalog:
-    """A client; `catalogs` are the catalogs to read, all if empty."""
+    """A client; `catalogs` are the catalogs to read, all if empty. Raises UnityError for a token without https."""
 
     def __init__(self, url: str, token: str = "", catalogs: tuple[str, ...] = ()) -> None:
+        parts = urlsplit(url)
+        if token and parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+            raise UnityError(f"{url} is not an https URL, so that the token would cross the network unencrypted")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT_S)
         self._catalogs = catalogs

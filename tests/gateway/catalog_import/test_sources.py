@@ -132,6 +132,13 @@ def test_rejected_login_names_the_request_and_hides_the_token() -> None:
     assert str(raised.value) == 'GET catalogs answers 401: {"error_code": "UNAUTHENTICATED"}'
 
 
+def test_token_is_not_sent_unencrypted_to_another_machine() -> None:
+    with pytest.raises(UnityError, match="http://unity.example is not an https URL"):
+        UnityCatalog("http://unity.example", "secret")
+    UnityCatalog("https://unity.example", "secret")
+    UnityCatalog("http://unity.example")
+
+
 DUMP = """
 CREATE DATABASE IF NOT EXISTS shop COMMENT 'what we sell; all of it';
 USE shop;
