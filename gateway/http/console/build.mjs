@@ -1,7 +1,7 @@
-// Bundles src/ into dist/: one script and one style sheet, named by their content, and the page that names them.
+// Bundles src/ into dist/: a script, the parts that it loads when they are needed, and a style sheet, all named by their
+// content, and the page that names them. React's packages are Preact's, which the component library runs on.
 // With --tests the tests are bundled into build/tests/ for node's own runner.
-import { createHash } from "node:crypto";
-import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
 const options = {
@@ -10,6 +10,7 @@ const options = {
   target: "es2022",
   jsx: "automatic",
   jsxImportSource: "preact",
+  alias: { react: "./src/ui/react.js", "react-dom": "preact/compat", "react/jsx-runtime": "preact/jsx-runtime" },
   legalComments: "eof",
   logLevel: "warning",
 };
@@ -27,19 +28,23 @@ async function bundleTests() {
 
 async function bundlePage() {
   await rm("dist", { recursive: true, force: true });
-  await mkdir("dist");
-  const script = await build({ ...options, entryPoints: ["src/main.tsx"], minify: true, write: false, metafile: true });
-  const styles = await build({ ...options, entryPoints: ["styles.css"], minify: true, write: false });
-  const named = async ({ outputFiles: [file] }, ending) => {
-    const name = `console-${createHash("sha256").update(file.contents).digest("hex").slice(0, 16)}.${ending}`;
-    await writeFile(`dist/${name}`, file.contents);
-    return name;
-  };
+  const { metafile } = await build({
+    ...options,
+    entryPoints: ["src/main.tsx", "styles.css"],
+    outdir: "dist",
+    entryNames: "console-[hash]",
+    chunkNames: "part-[hash]",
+    splitting: true,
+    minify: true,
+    metafile: true,
+  });
+  const written = Object.entries(metafile.outputs);
+  const nameOf = (source) => written.find(([, { entryPoint }]) => entryPoint === source)[0].replace("dist/", "");
   const page = (await readFile("index.html", "utf8"))
-    .replace("{script}", await named(script, "js"))
-    .replace("{styles}", await named(styles, "css"));
+    .replace("{script}", nameOf("src/main.tsx"))
+    .replace("{styles}", nameOf("styles.css"));
   await writeFile("dist/index.html", page);
-  await writeFile("dist/licenses.txt", await licenses(Object.keys(script.metafile.inputs)));
+  await writeFile("dist/licenses.txt", await licenses(Object.keys(metafile.inputs)));
 }
 
 /** The licenses of the packages whose files are in the bundle. */

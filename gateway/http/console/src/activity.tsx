@@ -6,12 +6,16 @@ import { formatBytes, formatCount, formatDuration, formatTime } from "./format";
 import { Stages } from "./profile";
 import { failureOf } from "./runner";
 import { openSqlTab } from "./state";
+import { strings } from "./strings";
+import { Tabs } from "./ui/tabs";
 import { useLoad } from "./use_load";
 
+type Part = "statements" | "sessions";
+const PARTS: Part[] = ["statements", "sessions"];
 const REFRESH_MS = 2000;
 
 export function Activity() {
-  const [part, setPart] = useState<"statements" | "sessions">("statements");
+  const [part, setPart] = useState<Part>("statements");
   const [tick, setTick] = useState(0);
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
@@ -25,11 +29,7 @@ export function Activity() {
     );
   return (
     <section class="activity">
-      <nav role="tablist">
-        {(["statements", "sessions"] as const).map((each) => (
-          <button key={each} role="tab" aria-selected={part === each} class={part === each ? "chosen" : ""} onClick={() => setPart(each)}>{each}</button>
-        ))}
-      </nav>
+      <Tabs label={strings.activity.parts} value={part} views={PARTS.map((value) => ({ value, label: strings.activity.part[value] }))} onChange={setPart} />
       {problem && <p class="problem">{problem}</p>}
       {part === "statements" ? <Statements tick={tick} act={act} /> : <Sessions tick={tick} act={act} />}
     </section>

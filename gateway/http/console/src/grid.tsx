@@ -1,11 +1,11 @@
 // The rows of a result: only what is seen is in the page, and only what is looked at is fetched.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ResultColumn } from "./api";
-import { Dialog } from "./dialog";
 import { formatCount } from "./format";
 import { asTabbedText } from "./rows";
 import { ordered } from "./runner";
 import type { Result, SqlTab } from "./state";
+import { Dialog } from "./ui/dialog";
 import { ROW_PX, Viewport } from "./viewport";
 
 const NUMERIC = /^(TINYINT|SMALLINT|INT|BIGINT|BYTE|SHORT|LONG|FLOAT|DOUBLE|DECIMAL)/i;
@@ -191,7 +191,7 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
         </div>
       </div>
       {opened !== undefined && (
-        <Dialog onClose={() => setOpened(undefined)}>
+        <Dialog title="Value" onClose={() => setOpened(undefined)}>
           <pre>{pretty(opened)}</pre>
         </Dialog>
       )}

@@ -34,6 +34,8 @@ export interface SqlTab {
   sessionId: Signal<string | undefined>;
   run: Signal<Run | undefined>;
   view: Signal<ResultView>;
+  /** The saved query that the tab shows. */
+  queryId: Signal<string | undefined>;
 }
 
 export interface TableTab {
@@ -43,16 +45,21 @@ export interface TableTab {
   name: TableName;
 }
 
-export interface ActivityTab {
-  kind: "activity";
+/** A page that exists once; its word is also its fragment in the URL. */
+export interface PageTab {
+  kind: "page";
   id: string;
   title: string;
+  page: Page;
 }
 
-export type Tab = SqlTab | TableTab | ActivityTab;
+export const PAGES = { activity: "Activity" } as const;
+export type Page = keyof typeof PAGES;
+
+export type Tab = SqlTab | TableTab | PageTab;
 export type ResultView = "rows" | "chart" | "profile";
 
-interface KeptTab {
+export interface KeptTab {
   kind: Tab["kind"];
   id: string;
   title: string;
@@ -60,14 +67,21 @@ interface KeptTab {
   sessionId?: string;
   run?: { statementId: string; text: string; from: number; startedMs: number };
   name?: TableName;
+  queryId?: string;
+  page?: string;
 }
 
+const CLOSED_TABS_MAX = 50;
 const STORE = "delta-gateway.console.tabs";
 const WELCOME = "-- Ctrl-Enter runs the statement at the cursor, or the selection. F1 lists the other keys.\nSHOW TABLES;\n";
 
 export const tabs = signal<Tab[]>([]);
 export const activeId = signal("");
+/** Tabs that were closed, the last one last. */
+export const closedTabs = signal<KeptTab[]>([]);
 export const theme = signal<"system" | "light" | "dark">(readTheme());
+/** Whether the catalog is shown; a narrow screen starts without it. */
+export const isPanelOpen = signal(!matchMedia("(max-width: 820px)").matches);
 export const rowLimit = signal(Number(localStorage.getItem("delta-gateway.console.rows")) || 100_000);
 
 export function activeTab(): Tab | undefined {
@@ -89,15 +103,34 @@ export function openTableTab(name: TableName): void {
   activeId.value = id;
 }
 
-export function openActivityTab(): void {
-  if (!tabs.value.some((tab) => tab.kind === "activity")) {
-    tabs.value = [...tabs.value, { kind: "activity", id: "activity", title: "Activity" }];
+export function isPage(word: string): word is Page {
+  return Object.hasOwn(PAGES, word);
+}
+
+export function openPageTab(page: Page): void {
+  if (!tabs.value.some((tab) => tab.id === page)) {
+    tabs.value = [...tabs.value, { kind: "page", id: page, title: PAGES[page], page }];
   }
-  activeId.value = "activity";
+  activeId.value = page;
+}
+
+/** Opens the tab that was closed last. */
+export function reopenTab(): void {
+  const last = closedTabs.value.at(-1);
+  if (!last) return;
+  closedTabs.value = closedTabs.value.slice(0, -1);
+  const tab = restoredTab({ ...last, sessionId: undefined, run: undefined });
+  if (!tab) return;
+  if (!tabs.value.some((each) => each.id === tab.id)) tabs.value = [...tabs.value, tab];
+  activeId.value = tab.id;
 }
 
 export function removeTab(id: string): void {
   const at = tabs.value.findIndex((tab) => tab.id === id);
+  const removed = tabs.value[at];
+  if (removed && !(removed.kind === "sql" && !removed.text.value.trim())) {
+    closedTabs.value = [...closedTabs.value, keptTab(removed)].slice(-CLOSED_TABS_MAX);
+  }
   const left = tabs.value.filter((tab) => tab.id !== id);
   tabs.value = left;
   if (!left.length) openSqlTab();
@@ -109,21 +142,32 @@ export function restoreTabs(user: string): void {
   const own = `${STORE}.${user}`;
   for (const key of Object.keys(localStorage)) if (key.startsWith(STORE) && key !== own) localStorage.removeItem(key);
   const kept = readKept(own);
-  tabs.value = kept.tabs.flatMap((each): Tab[] => {
-    if (each.kind === "sql") return [sqlTab(each)];
-    if (each.kind === "table" && each.name) return [{ kind: "table", id: each.id, title: each.title, name: each.name }];
-    return each.kind === "activity" ? [{ kind: "activity", id: each.id, title: each.title }] : [];
-  });
+  tabs.value = kept.tabs.flatMap((each) => restoredTab(each) ?? []);
+  closedTabs.value = kept.closed;
   if (!tabs.value.length) openSqlTab(WELCOME);
   else activeId.value = tabs.value.some((tab) => tab.id === kept.active) ? kept.active : (tabs.value[0] as Tab).id;
   effect(() => {
-    const now = JSON.stringify({ active: activeId.value, tabs: tabs.value.map(keptTab) });
+    const now = JSON.stringify({ active: activeId.value, tabs: tabs.value.map(keptTab), closed: closedTabs.value });
     try {
       localStorage.setItem(own, now);
     } catch {
       // full: what was kept before stays
     }
   });
+}
+
+function restoredTab(kept: KeptTab): Tab | undefined {
+  const { kind, id, title, name, page = "" } = kept;
+  switch (kind) {
+    case "sql":
+      return sqlTab(kept);
+    case "table":
+      return name && { kind, id, title, name };
+    case "page":
+      return isPage(page) ? { kind, id, title, page } : undefined;
+    default:
+      return undefined; // of another release
+  }
 }
 
 function sqlTab(kept: KeptTab): SqlTab {
@@ -136,13 +180,14 @@ function sqlTab(kept: KeptTab): SqlTab {
     sessionId: signal(kept.sessionId),
     run: signal(run),
     view: signal<ResultView>("rows"),
+    queryId: signal(kept.queryId),
   };
 }
 
 function keptTab(tab: Tab): KeptTab {
   const { kind, id, title } = tab;
   if (tab.kind === "table") return { kind, id, title, name: tab.name };
-  if (tab.kind === "activity") return { kind, id, title };
+  if (tab.kind === "page") return { kind, id, title, page: tab.page };
   const run = tab.run.value;
   return {
     kind,
@@ -150,18 +195,20 @@ function keptTab(tab: Tab): KeptTab {
     title,
     text: tab.text.value,
     sessionId: tab.sessionId.value,
+    queryId: tab.queryId.value,
     run: run?.statementId
       ? { statementId: run.statementId, text: run.text, from: run.from, startedMs: run.startedMs }
       : undefined,
   };
 }
 
-function readKept(key: string): { active: string; tabs: KeptTab[] } {
+function readKept(key: string): { active: string; tabs: KeptTab[]; closed: KeptTab[] } {
   try {
     const found = JSON.parse(localStorage.getItem(key) ?? "{}");
-    return { active: String(found.active ?? ""), tabs: Array.isArray(found.tabs) ? found.tabs : [] };
+    const list = (value: unknown): KeptTab[] => (Array.isArray(value) ? value : []);
+    return { active: String(found.active ?? ""), tabs: list(found.tabs), closed: list(found.closed) };
   } catch {
-    return { active: "", tabs: [] };
+    return { active: "", tabs: [], closed: [] };
   }
 }
 

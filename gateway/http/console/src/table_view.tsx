@@ -5,7 +5,9 @@ import { describeType, fileChanges, tableChanges } from "./diff";
 import { formatBytes, formatCount, formatTime } from "./format";
 import { quoted } from "./names";
 import { openSqlTab, type TableTab } from "./state";
+import { strings } from "./strings";
 import { squarify } from "./treemap";
+import { Tabs } from "./ui/tabs";
 import { useLoad } from "./use_load";
 
 type Part = "columns" | "properties" | "history" | "files";
@@ -26,11 +28,7 @@ export function TableView({ tab }: { tab: TableTab }) {
         <button onClick={() => openSqlTab(`SELECT *\nFROM ${fullName}\nLIMIT 1000`, tab.name.table)}>Query</button>
       </header>
       {table?.comment && <p>{table.comment}</p>}
-      <nav role="tablist">
-        {(table?.type === "VIEW" ? PARTS_OF_VIEWS : PARTS).map((each) => (
-          <button key={each} role="tab" aria-selected={part === each} class={part === each ? "chosen" : ""} onClick={() => setPart(each)}>{each}</button>
-        ))}
-      </nav>
+      <Tabs label={strings.table.parts} value={part} views={(table?.type === "VIEW" ? PARTS_OF_VIEWS : PARTS).map((value) => ({ value, label: strings.table.part[value] }))} onChange={setPart} />
       {problem && <p class="problem">{problem}</p>}
       {table && part === "columns" && <Columns table={table} />}
       {table && part === "properties" && <Properties table={table} name={tab.name} />}

@@ -1,0 +1,166 @@
+// The frame of the page: navigation at the left, the catalog beside it, tabs with their contents in the rest.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Activity } from "./activity";
+import { Browser } from "./browser";
+import { loadNames } from "./names";
+import { isRunning } from "./runner";
+import { close, onShortcut, ShortcutsDialog } from "./shortcuts";
+import { SqlView } from "./sql_view";
+import { activeId, activeTab, closedTabs, isPanelOpen, openPageTab, openSqlTab, reopenTab, tabs, theme, type Page, type Tab } from "./state";
+import { strings } from "./strings";
+import { TableView } from "./table_view";
+import { IconButton } from "./ui/button";
+import { Questions } from "./ui/dialog";
+import { Icon, type IconName } from "./ui/icon";
+import { Menu } from "./ui/menu";
+import { Notices } from "./ui/notice";
+
+const THEMES = ["system", "light", "dark"] as const;
+const THEME_ICONS: Record<(typeof THEMES)[number], IconName> = { system: "system", light: "sun", dark: "moon" };
+
+export function Shell({ user }: { user: string }) {
+  const [reload, setReload] = useState(0);
+  const [help, setHelp] = useState(false);
+  useEffect(() => {
+    loadNames().catch(() => undefined); // the editor works without
+  }, [reload]);
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "F1") {
+        event.preventDefault();
+        setHelp((shown) => !shown);
+      } else onShortcut(event);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <div class={isPanelOpen.value ? "console" : "console panel-closed"}>
+      <Rail user={user} onHelp={() => setHelp(true)} />
+      <aside class="panel" aria-label={strings.shell.catalog} hidden={!isPanelOpen.value}>
+        <header class="panel-head">
+          <h2>{strings.shell.catalog}</h2>
+          <IconButton icon="refresh" label={strings.common.refresh} onClick={() => setReload((count) => count + 1)} />
+          <IconButton icon="left" label={strings.shell.closeCatalog} onClick={() => (isPanelOpen.value = false)} />
+        </header>
+        <Browser reload={reload} />
+      </aside>
+      <main>
+        <TabBar />
+        <Content tab={activeTab()} />
+      </main>
+      {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
+      <Questions />
+      <Notices />
+    </div>
+  );
+}
+
+function Rail({ user, onHelp }: { user: string; onHelp: () => void }) {
+  const active = activeTab();
+  const lastQuery = () => tabs.value.findLast((tab) => tab.kind === "sql");
+  const showEditor = () => {
+    const tab = lastQuery();
+    if (tab) activeId.value = tab.id;
+    else openSqlTab();
+  };
+  return (
+    <nav class="rail" aria-label={strings.shell.menu}>
+      <h1 class="logo" title={strings.shell.product}><span class="hidden">{strings.shell.product}</span><Icon name="zap" size={20} /></h1>
+      <IconButton icon="database" label={strings.shell.showCatalog} aria-expanded={isPanelOpen.value} onClick={() => (isPanelOpen.value = !isPanelOpen.value)} />
+      <RailButton icon="query" label={strings.shell.sqlEditor} isCurrent={active?.kind === "sql"} onClick={showEditor} />
+      <RailPage icon="activity" page="activity" label={strings.shell.activity} />
+      <span class="spacer" />
+      <a class="button quiet icon-only" href="connect" title={strings.shell.connect} aria-label={strings.shell.connect}><Icon name="connect" /></a>
+      <Menu
+        label={strings.shell.theme}
+        icon={THEME_ICONS[theme.value]}
+        commands={THEMES.map((each) => ({ label: strings.shell.themes[each], icon: THEME_ICONS[each], isChosen: theme.value === each, run: () => (theme.value = each) }))}
+      />
+      <IconButton icon="keyboard" label={`${strings.shell.keys} (F1)`} onClick={onHelp} />
+      <Menu
+        label={strings.shell.user(user)}
+        icon="user"
+        class="user"
+        commands={[{ label: user, isDisabled: true, run: () => undefined }, null, { label: strings.shell.logOut, icon: "logOut", run: () => location.assign("login") }]}
+      />
+    </nav>
+  );
+}
+
+function RailButton({ icon, label, isCurrent, onClick }: { icon: IconName; label: string; isCurrent: boolean; onClick: () => void }) {
+  return <IconButton icon={icon} label={label} class={isCurrent ? "current" : ""} aria-current={isCurrent ? "page" : undefined} onClick={onClick} />;
+}
+
+function RailPage({ icon, page, label }: { icon: IconName; page: Page; label: string }) {
+  return <RailButton icon={icon} label={label} isCurrent={activeId.value === page} onClick={() => openPageTab(page)} />;
+}
+
+function TabBar() {
+  return (
+    <header class="tab-bar">
+      <div class="tabs" role="tablist" aria-label={strings.shell.tabs}>
+        {tabs.value.map((tab) => <TabButton key={tab.id} tab={tab} />)}
+      </div>
+      <IconButton icon="plus" label={strings.shell.newTab} onClick={() => openSqlTab()} />
+      <Menu
+        label={strings.shell.tabMenu}
+        icon="down"
+        commands={[
+          ...tabs.value.map((tab) => ({ label: tab.title, icon: iconOf(tab), isChosen: tab.id === activeId.value, run: () => void (activeId.value = tab.id) })),
+          null,
+          { label: strings.shell.reopenTab, icon: "reopen", keys: "Alt-T", isDisabled: !closedTabs.value.length, run: reopenTab },
+        ]}
+      />
+    </header>
+  );
+}
+
+function iconOf(tab: Tab): IconName {
+  switch (tab.kind) {
+    case "sql":
+      return "query";
+    case "table":
+      return "table";
+    case "page":
+      return tab.page;
+  }
+}
+
+function TabButton({ tab }: { tab: Tab }) {
+  const isActive = activeId.value === tab.id;
+  const own = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isActive) own.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [isActive]);
+  const run = tab.kind === "sql" ? tab.run.value : undefined;
+  return (
+    <div ref={own} role="presentation" class={isActive ? "tab chosen" : "tab"} title={tab.title} onAuxClick={(event) => event.button === 1 && close(tab)}>
+      <button type="button" role="tab" aria-selected={isActive} tabIndex={isActive ? 0 : -1} onClick={() => (activeId.value = tab.id)}>
+        {run && isRunning(run) ? <span class="dot" /> : <Icon name={iconOf(tab)} size={14} />}
+        <span class="tab-title">{tab.title}</span>
+      </button>
+      <button type="button" class="close" aria-label={strings.common.closeTab(tab.title)} onClick={() => close(tab)}><Icon name="close" size={13} /></button>
+    </div>
+  );
+}
+
+function Content({ tab }: { tab: Tab | undefined }) {
+  switch (tab?.kind) {
+    case undefined:
+      return null;
+    case "sql":
+      return <SqlView key={tab.id} tab={tab} />;
+    case "table":
+      return <TableView key={tab.id} tab={tab} />;
+    case "page":
+      return <PageView page={tab.page} />;
+  }
+}
+
+function PageView({ page }: { page: Page }) {
+  switch (page) {
+    case "activity":
+      return <Activity />;
+  }
+}
