@@ -23,8 +23,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from catalog.catalog import Catalog
 from catalog.conditions import StatementCancelled
 from catalog.errors import declare_error
+from catalog.queries.store import QueryStore
+from catalog.store.store import MemoryStore
 from engine.engine import TableCount
 from engine.runtime.activity import ActivitySource, NoActivity
 from engine.runtime.identity import Identity
@@ -42,6 +45,7 @@ from engine.runtime.results import (
     string_rows,
 )
 from engine.runtime.statement import Statement
+from engine.saved_queries import SavedQueries
 from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
@@ -218,6 +222,12 @@ class ArrowEngine:
         self.restarts.append(reason)
 
     activity: ActivitySource = NoActivity()
+    catalog: Catalog = field(default_factory=lambda: Catalog(MemoryStore()))
+    saved_queries: SavedQueries = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.saved_queries = SavedQueries(QueryStore(None), self.catalog, lambda name: self.activity.knows_user(name))
+
     families: tuple[MetricFamily, ...] = ()
 
     def show_activity(self, activity: ActivitySource) -> None:
