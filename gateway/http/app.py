@@ -32,6 +32,7 @@ from gateway.http.readiness import health_blueprint
 from gateway.http.request_ids import RequestIds
 from gateway.http.result_routes import result_blueprint
 from gateway.http.saved_queries import saved_queries_blueprint
+from gateway.http.session_routes import session_blueprint
 from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
@@ -96,7 +97,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     )
     app.wsgi_app = RequestIds(Forwarded(app.wsgi_app, options.proxies))  # type: ignore[assignment]
     app.register_blueprint(api.blueprint())
-    for routes in (result_blueprint, browse_blueprint, activity_blueprint, warehouses_blueprint):
+    for routes in (result_blueprint, browse_blueprint, activity_blueprint, session_blueprint, warehouses_blueprint):
         app.register_blueprint(routes(api))
     app.register_blueprint(saved_queries_blueprint(api))
     app.register_blueprint(files_blueprint(api))

@@ -40,6 +40,7 @@ _ANYWHERE = (
 )
 _SQL, _CATALOG, _TOKEN = "/api/2.0/sql", "/api/2.0/catalog", "/api/2.0/token"
 _FS = "/api/2.0/fs"
+_SESSION = f"{_SQL}/sessions/{{session_id}}"
 _STATEMENT = f"{_SQL}/statements/{{statement_id}}"
 _QUERIES = f"{_SQL}/queries"
 _QUERY = f"{_QUERIES}/{{query_id}}"
@@ -154,8 +155,11 @@ OPERATIONS: tuple[Described, ...] = (
     _get(f"{_SQL}/warehouses", "Warehouses", "The server, as the one warehouse that there is."),
     _get(f"{_SQL}/warehouses/{{warehouse_id}}", "Warehouse", "The server as a warehouse of any id."),
     _post(f"{_SQL}/warehouses/{{warehouse_id}}/sessions", "SessionRequest", "OpenedSession", "The same."),
-    Described(method="delete", path=f"{_SQL}/sessions/{{session_id}}", answers="Empty",
+    Described(method="delete", path=_SESSION, answers="Empty",
               summary="End a session with what it runs."),
+    _get(_SESSION, "Session", "A session of the user with its current catalog and schema."),
+    Described(method="patch", path=_SESSION, body="SessionPlace", answers="Session",
+              summary="Set the current catalog and schema, as USE does."),
     _post(f"{_SQL}/sessions/{{session_id}}/end", None, "Empty", "End a session of any interface."),
     _get(f"{_SQL}/history/queries", "Queries", "Statements that run or have run, newest first.", query=_FILTER),
     _post(f"{_SQL}/history/queries/{{statement_id}}/cancel", None, "Empty", "Cancel a statement of any interface."),

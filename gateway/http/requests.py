@@ -77,6 +77,14 @@ class SessionRequest:
     settings: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlace:
+    """`PATCH /api/2.0/sql/sessions/{id}`: at least one is set."""
+
+    catalog: str | None
+    schema: str | None
+
+
 class TokenScope(StrEnum):
     SQL = "sql"
     READ_ONLY = "read-only"
@@ -222,6 +230,14 @@ def parse_session_request(content: bytes) -> SessionRequest:
     return SessionRequest(
         catalog=body.text("catalog"), schema=body.text("schema"), settings=body.strings("session_confs")
     )
+
+
+def parse_session_place(content: bytes) -> SessionPlace:
+    body = RequestObject(parse_json(content), ("catalog", "schema"))
+    place = SessionPlace(catalog=body.text("catalog") or None, schema=body.text("schema") or None)
+    if place.catalog is None and place.schema is None:
+        raise body.wrong("catalog", "must be given, or schema")
+    return place
 
 
 def parse_new_token(content: bytes) -> NewToken:

@@ -54,6 +54,7 @@ from engine.statements.listings.statement import (
     ListSchemas,
     ListTables,
 )
+from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.show.statement import ShowCatalogs
 
 Answer = Callable[[StatementRequest], ResultStream]
@@ -300,6 +301,8 @@ class ArrowSession:
                 return answer_of_rows(int(n))(request)
             case ["SLEEP", seconds]:
                 return sleeps(float(seconds))(request)
+            case ["USE", name]:
+                return self._use(name.split("."))
             case [verb, *_] if verb.upper() in ("USE", "SET"):
                 return empty_result()
         raise ScriptSyntaxError(text)
@@ -308,6 +311,10 @@ class ArrowSession:
         self.engine.runs.append(Run(type(statement).__name__, request))
         tables = self.engine.tables
         match statement:
+            case UseSchema(parts=parts):
+                return self._use(list(parts))
+            case UseCatalog(catalog=catalog):
+                return self._use([catalog, "default"])
             case ShowCatalogs():
                 return string_rows(["catalog"], [[CATALOG]])
             case ListSchemas(schema_pattern=pattern):
@@ -335,6 +342,11 @@ class ArrowSession:
                 return string_rows(["catalog", "schema", "name", "description"], found)
             case _:
                 raise ScriptSyntaxError(type(statement).__name__)
+
+    def _use(self, parts: list[str]) -> ResultStream:
+        self.engine._ensure_schema(parts[-1])
+        self.current_catalog, self.current_schema = ([self.current_catalog, *parts])[-2:]
+        return empty_result()
 
     def close(self) -> None:
         self.engine.stall()
