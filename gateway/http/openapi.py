@@ -163,6 +163,7 @@ OPERATIONS: tuple[Described, ...] = (
     _post(f"{_SQL}/sessions/{{session_id}}/end", None, "Empty", "End a session of any interface."),
     _get(f"{_SQL}/history/queries", "Queries", "Statements that run or have run, newest first.", query=_FILTER),
     _post(f"{_SQL}/history/queries/{{statement_id}}/cancel", None, "Empty", "Cancel a statement of any interface."),
+    _post(f"{_SQL}/parse", "EditorText", "ParsedText", "Where the statements and parameters of a text are."),
     _post(_QUERIES, "NewSavedQuery", "SavedQuery", "Save a query."),
     _get(_QUERIES, "SavedQueries", "The user's saved queries and those shared with it, without texts.",
          query={"page_size": _PAGE_SIZE, "page_token": _OFFSET, "text": STRING, "parent_path": _FOLDER_PATH,

@@ -55,6 +55,7 @@ def request(required: str = "", **properties: Schema) -> Schema:
 
 _CHUNK = {"chunk_index": COUNT, "row_offset": COUNT, "row_count": COUNT, "byte_count": COUNT}
 
+_PLACE: Schema = COUNT | {"description": "UTF-16 code units before it."}
 CHART: Schema = {"type": ["object", "null"], "description": "Interpreted by the page alone."}
 _LEVEL: Schema = {"type": "string", "enum": ["CAN_VIEW", "CAN_EDIT"]}
 _QUERY_FIELDS: dict[str, Schema] = {
@@ -308,6 +309,19 @@ SCHEMAS: dict[str, Schema] = {
     "CreatedToken": answer("token_value token_info", token_value=STRING, token_info=ROW),
     "TokenId": request("", token_id=STRING),
     "Tokens": answer("token_infos", token_infos=list_of(ROW)),
+    "EditorText": request("statement", statement=STRING),
+    "ParsedText": answer(
+        "statements",
+        statements=list_of(
+            answer(
+                "start end is_terminated parameters",
+                start=_PLACE,
+                end=_PLACE,
+                is_terminated=BOOLEAN | {"description": "Whether a semicolon follows."},
+                parameters=list_of(answer("name start end", name=STRING, start=_PLACE, end=_PLACE)),
+            )
+        ),
+    ),
     "SavedQueryFields": request("", **_QUERY_FIELDS),
     "NewSavedQuery": request("query", query=_NEW_QUERY, auto_resolve_display_name=IGNORED),
     "SavedQueryChange": request(

@@ -20,6 +20,8 @@ from catalog.errors import ECHO_MAX
 from engine.runtime.parameters import Parameter
 
 WAIT_MAX_S = 50.0
+# Characters of a text that is read while its editor waits.
+EDITOR_TEXT_MAX = 1 << 20
 _WAIT_DEFAULT_S = 10.0
 _LONG_MAX = 2**63 - 1
 _Option = TypeVar("_Option", bound=StrEnum)
@@ -238,6 +240,17 @@ def parse_session_place(content: bytes) -> SessionPlace:
     if place.catalog is None and place.schema is None:
         raise body.wrong("catalog", "must be given, or schema")
     return place
+
+
+def parse_editor_text(content: bytes, characters_max: int = EDITOR_TEXT_MAX) -> str:
+    """Parses the text of a request about an editor's text, which may be empty."""
+    body = RequestObject(parse_json(content), ("statement",))
+    text = body.text("statement")
+    if text is None:
+        raise body.wrong("statement", "must be given")
+    if len(text) > characters_max:
+        raise body.wrong("statement", f"must have at most {characters_max >> 10} Ki characters")
+    return text
 
 
 def parse_new_token(content: bytes) -> NewToken:
