@@ -119,7 +119,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         body = jsonify(error_body | failure.details)
         body.status_code = failure.http_status
         if failure.http_status is HTTPStatus.UNAUTHORIZED:
-            body.headers.extend(challenges(authenticator))
+            body.headers.extend(challenges(authenticator, is_browser="Sec-Fetch-Mode" in request.headers))
         body.headers.extend(retry_after(error))
         return body
 
