@@ -19,6 +19,8 @@ pytestmark = pytest.mark.console
 
 __all__ = ["browser"]  # a fixture
 
+NARROW: Any = {"width": 320, "height": 560}
+
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SecureServer]:
@@ -44,6 +46,16 @@ def log_in(page: Page, user: str = "ann") -> None:
     page.get_by_label("User").fill(user)
     page.get_by_label("Password").fill(user * 2)
     page.keyboard.press("Enter")
+
+
+def ensure_accessible(page: Page) -> None:
+    """Fails for violations that axe-core finds, and for a page that is wider than the window."""
+    axe = node_packages("axe", "axe-core@4.14.1") / "axe-core" / "axe.min.js"
+    page.evaluate(axe.read_text())
+    found = page.evaluate("axe.run()")
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
+    assert len(found["passes"]) > 10
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_expired_login_returns_to_the_text_of_the_same_tab(browser: Browser, server: SecureServer) -> None:
@@ -83,31 +95,21 @@ def test_wrong_password_is_reported_in_plain_words_and_keeps_the_page(browser: B
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_login_page_passes_axe_on_a_narrow_screen(browser: Browser, server: SecureServer, scheme: str) -> None:
-    axe = node_packages("axe", "axe-core@4.14.1") / "axe-core" / "axe.min.js"
-    narrow = {"width": 320, "height": 560}
-    with new_page(browser, color_scheme=scheme, viewport=narrow, bypass_csp=True) as page:
-
-        def ensure_accessible() -> None:
-            page.add_script_tag(path=axe)
-            found = page.evaluate("axe.run()")
-            assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
-            assert len(found["passes"]) > 10
-            assert page.evaluate("document.documentElement.scrollWidth") == narrow["width"]
-
+    with new_page(browser, color_scheme=scheme, viewport=NARROW) as page:
         page.goto(f"http://localhost:{server.ports.http}/login")
         ground = page.evaluate("getComputedStyle(document.querySelector('main')).backgroundColor")
         assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 29)"}[scheme]
-        ensure_accessible()
+        ensure_accessible(page)
         page.get_by_label("User").fill("ann")
         page.get_by_label("Password").fill("guess")
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_be_visible()
-        ensure_accessible()
+        ensure_accessible(page)
         log_in(page)
         expect(page.locator(".user")).to_have_text("ann")
         page.goto(f"http://localhost:{server.ports.http}/login")
         expect(page.get_by_text("You are logged in as ann.")).to_be_visible()
-        ensure_accessible()
+        ensure_accessible(page)
 
 
 def test_login_page_of_a_server_without_authentication_says_so(browser: Browser, tmp_path: Path) -> None:
