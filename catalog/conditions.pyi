@@ -960,6 +960,11 @@ class TableFilesNotWritable(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class StorageAccessFailed(SqlError):
+    """STORAGE_ACCESS_FAILED, SQLSTATE 58030"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
 class SpoolFull(SqlError):
     """RESULT_SPOOL_FULL, SQLSTATE 53100"""
     bytes_max: int
