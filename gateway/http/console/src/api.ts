@@ -167,6 +167,15 @@ export interface SessionRow {
   running: number;
 }
 
+/** Of a column of a result. */
+export interface ResultStatistics {
+  row_count: number;
+  null_count: number;
+  distinct_count: number | null;
+  min: string | null;
+  max: string | null;
+}
+
 export interface TableName {
   catalog: string;
   schema: string;
@@ -210,6 +219,8 @@ export interface RowsQuery {
   offset: number;
   limit: number;
   order?: string;
+  /** Conditions as JSON (`selection.ts`). */
+  filter?: string;
   columns?: string;
   form?: "text" | "number";
   cut?: number;
@@ -238,6 +249,10 @@ export const api = {
     const answer = await send("GET", query(`${SQL}/statements/${id}/result/rows`, { ...rows }), undefined, signal);
     return new Uint8Array(await answer.arrayBuffer());
   },
+  resultCount: async (id: string, filter?: string) =>
+    (await ask<{ row_count: number }>("GET", query(`${SQL}/statements/${id}/result/count`, { filter }))).row_count,
+  resultStatistics: (id: string, column: number, filter?: string) =>
+    ask<ResultStatistics>("GET", query(`${SQL}/statements/${id}/result/statistics`, { column, filter })),
   fileUrl: (id: string, format: "csv" | "parquet") => query(`${SQL}/statements/${id}/result/file`, { format }),
   /** `current` is the one that statements begin in. */
   catalogs: () => ask<{ catalogs: { name: string }[]; current: string }>("GET", `${CATALOG}/catalogs`),
