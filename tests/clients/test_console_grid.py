@@ -152,15 +152,15 @@ def test_copy_that_exceeds_the_limit_names_its_rows_and_offers_a_file(page: Page
     expect(message.get_by_role("link", name="Download CSV for all rows")).to_be_visible()
 
 
-def test_keys_keep_the_marked_cell_in_view(page: Page) -> None:
+def test_keys_keep_the_current_cell_in_view(page: Page) -> None:
     columns = ", ".join(f"id + {number} AS column_number_{number}" for number in range(200))
     run(page, f"SELECT {columns} FROM range(0, 5000, 1, 1)")
     page.get_by_role("gridcell").first.click()
     for key, text in (("End", "199"), ("Control+End", "5198"), ("Home", "4999"), ("Control+Home", "0")):
         page.keyboard.press(key)
-        marked = page.locator(".head-cell")
-        expect(marked).to_have_text(text)
-        expect(marked).to_be_in_viewport(ratio=0.9)
+        current = page.locator(".head-cell")
+        expect(current).to_have_text(text)
+        expect(current).to_be_in_viewport(ratio=0.9)
     for _ in range(12):
         page.keyboard.press("ArrowRight")
     expect(page.locator(".head-cell")).to_have_text("12")

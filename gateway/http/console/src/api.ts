@@ -167,6 +167,23 @@ export interface SessionRow {
   running: number;
 }
 
+export interface TableStatistics {
+  rows: number | null;
+  files: number;
+  /** Why values are missing. */
+  reason: string | null;
+  columns: { name: string; type: string; min: string | null; max: string | null; null_count: number | null }[];
+}
+
+/** A table or view up or down the lineage; `hidden` counts those that the user may not see. */
+export interface Relation {
+  catalog: string;
+  schema: string;
+  name: string;
+  type: string;
+  hidden?: number;
+}
+
 /** Of a column of a result. */
 export interface ResultStatistics {
   row_count: number;
@@ -265,6 +282,8 @@ export const api = {
   table: (name: TableName, version?: Version) =>
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
+  columnStatistics: (name: TableName) => ask<TableStatistics>("GET", query(`${CATALOG}/column_statistics`, { ...name })),
+  lineage: (name: TableName) => ask<{ upstream: Relation[]; downstream: Relation[] }>("GET", query(`${CATALOG}/lineage`, { ...name })),
   versions: async (name: TableName) =>
     (await ask<{ versions: VersionRow[] }>("GET", query(`${CATALOG}/versions`, { ...name }))).versions,
   files: async (name: TableName, version?: Version, limit = 1000) =>

@@ -7,6 +7,7 @@ import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { tabStep, treeStep } from "./keys";
 import { namedTables, namespace, quoted, written } from "./names";
+import { counted, metricTexts } from "./operation_metrics";
 import { squarify } from "./treemap";
 import { ROW_PX, Viewport } from "./viewport";
 
@@ -169,4 +170,12 @@ test("a marked column is scrolled into view", () => {
 test("digits are grouped in numbers only", () => {
   const cells = ["1234567", "-1234.5678", "999", "1.2E10", "NaN", "12345678901234567890.10"];
   assert.deepEqual(cells.map(groupedDigits), ["1,234,567", "-1,234.5678", "999", "1.2E10", "NaN", "12,345,678,901,234,567,890.10"]);
+});
+
+test("metrics of operations are words of either spelling", () => {
+  assert.deepEqual(metricTexts({ numAddedFiles: "1", num_added_files: "12345", numRemovedBytes: "2048", numFiles: "0", executionTimeMs: "5" }),
+    ["added files 1", "added files 12,345", "removed bytes 2.0 KiB"]);
+  assert.deepEqual(metricTexts({ "added-data-files": "1", "total-records": "5", "added-files-size": "1081" }), ["added data files 1", "added files size 1.1 KiB"]);
+  assert.deepEqual(metricTexts(null), []);
+  assert.deepEqual([counted(1, "file"), counted(0, "file"), counted(1234, "file")], ["1 file", "0 files", "1,234 files"]);
 });
