@@ -5,7 +5,7 @@ import { api } from "./api";
 import { startRouter } from "./router";
 import { resumeRun } from "./runner";
 import { Shell } from "./shell";
-import { restoreTabs, rowLimit, tabs, theme } from "./state";
+import { me as currentUser, restoreTabs, rowLimit, tabs, theme } from "./state";
 import { strings } from "./strings";
 
 effect(() => {
@@ -21,6 +21,7 @@ async function start(): Promise<void> {
     page.textContent = strings.common.serverDoesNotAnswer;
     return;
   }
+  currentUser.value = me;
   restoreTabs(me.userName);
   for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRun(tab);
   await startRouter();

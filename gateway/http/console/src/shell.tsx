@@ -1,12 +1,16 @@
 // The frame of the page: navigation at the left, the catalog beside it, tabs with their contents in the rest.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Activity } from "./activity";
+import { Grants } from "./admin/grants";
+import { Policies } from "./admin/policies";
+import { Tokens } from "./admin/tokens";
+import { Users } from "./admin/users";
 import { Browser } from "./browser";
 import { loadNames } from "./names";
 import { isRunning } from "./runner";
 import { close, onShortcut, ShortcutsDialog } from "./shortcuts";
 import { SqlView } from "./sql_view";
-import { activeId, activeTab, closedTabs, isPanelOpen, openPageTab, openSqlTab, reopenTab, tabs, theme, type Page, type Tab } from "./state";
+import { activeId, activeTab, closedTabs, isPanelOpen, openPageTab, openSqlTab, PAGES, reopenTab, tabs, theme, type Page, type Tab } from "./state";
 import { strings } from "./strings";
 import { TableView } from "./table_view";
 import { IconButton } from "./ui/button";
@@ -69,7 +73,12 @@ function Rail({ user, onHelp }: { user: string; onHelp: () => void }) {
       <h1 class="logo" title={strings.shell.product}><span class="hidden">{strings.shell.product}</span><Icon name="zap" size={20} /></h1>
       <IconButton icon="database" label={strings.shell.showCatalog} aria-expanded={isPanelOpen.value} onClick={() => (isPanelOpen.value = !isPanelOpen.value)} />
       <RailButton icon="query" label={strings.shell.sqlEditor} isCurrent={active?.kind === "sql"} onClick={showEditor} />
-      <RailPage icon="activity" page="activity" label={strings.shell.activity} />
+      <RailPage icon="activity" page="activity" label={PAGES.activity} />
+      <span class="rail-line" />
+      <RailPage icon="grants" page="grants" label={PAGES.grants} />
+      <RailPage icon="policy" page="policies" label={PAGES.policies} />
+      <RailPage icon="users" page="users" label={PAGES.users} />
+      <RailPage icon="token" page="tokens" label={PAGES.tokens} />
       <span class="spacer" />
       <a class="button quiet icon-only" href="connect" title={strings.shell.connect} aria-label={strings.shell.connect}><Icon name="connect" /></a>
       <Menu
@@ -162,5 +171,13 @@ function PageView({ page }: { page: Page }) {
   switch (page) {
     case "activity":
       return <Activity />;
+    case "grants":
+      return <Grants />;
+    case "policies":
+      return <Policies />;
+    case "users":
+      return <Users />;
+    case "tokens":
+      return <Tokens />;
   }
 }
