@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from urllib.parse import urlsplit
 
 from catalog.errors import SqlError
-from catalog.rest.credentials import use_credentials
+from catalog.store.credentials import use_credentials
 from engine.engine import Engine, TableCount
 from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
@@ -46,14 +46,14 @@ from gateway.http.server import HttpServer, HttpSettings
 from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.thrift_route import ThriftRoute
 from gateway.http.uploads import Uploads
+from gateway.lifecycle import Lifecycle, Ports
 from gateway.observability.activity import ServerActivity
 from gateway.observability.tracing import make_tracer
-from gateway.process.lifecycle import Lifecycle, Ports
 from gateway.process.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
 from gateway.process.supervision import OnDeath, ignore_death
 from gateway.process.tls import TlsFiles, TlsServer
+from gateway.registry import Registry
 from gateway.results.result_store import ResultStore
-from gateway.sessions.registry import Registry
 
 logger = logging.getLogger(__name__)
 

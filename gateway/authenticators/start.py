@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from catalog.conditions import AuthenticationIncomplete, AuthenticationNotUsed, DirectoryInTheClear, SecretInLake
 from catalog.grants.tokens import TokenStore
-from catalog.rest.secret_files import ensure_private, make_private_folder, read_secret
+from catalog.secret_files import ensure_private, make_private_folder, read_secret
 from engine.runtime.identity import Method
 from gateway.authenticators.acting import Acting, ProxyPolicy
 from gateway.authenticators.anonymous import Anonymous

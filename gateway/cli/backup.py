@@ -24,8 +24,8 @@ from catalog.conditions import (
     BackupNotWritten,
 )
 from catalog.errors import SqlError
-from catalog.rest.credentials import use_credentials
 from catalog.store.backup import dump_entries
+from catalog.store.credentials import use_credentials
 from catalog.store.file_store import FileStore
 from catalog.store.remote import open_files
 from catalog.system.audit_table import log_files

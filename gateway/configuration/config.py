@@ -19,11 +19,15 @@ from gateway.configuration.authentication import AuthenticationSection, JwtSecti
 from gateway.configuration.catalogs import CatalogsSection
 from gateway.configuration.fields import NETWORKS_CONSTRAINT, Constraint, setting
 from gateway.configuration.storage import StorageSection
-from gateway.observability.log_format import LogFormat
-from gateway.process.umask import is_umask
+from gateway.configuration.umask import is_umask
 from gateway.sessions.limits import Limits
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
+
+
+class LogFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
 
 
 class LogLevel(StrEnum):

@@ -36,8 +36,8 @@ from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitQueue
 from gateway.http.warehouses import warehouses_blueprint
+from gateway.lifecycle import Lifecycle
 from gateway.observability.status import describe
-from gateway.process.lifecycle import Lifecycle
 from gateway.sessions.bounded import EngineCalls
 
 BODY_BYTES_MAX = 16 << 20

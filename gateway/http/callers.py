@@ -17,7 +17,7 @@ from gateway.authenticators.peer import Peer
 from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
 from gateway.http.hosts import ensure_own_page
-from gateway.observability.call_context import note_user
+from gateway.sessions.call_context import note_user
 from gateway.sessions.session import Origin
 
 # The WSGI environment key for the client's :class:`~gateway.authenticators.peer.Peer`.

@@ -19,7 +19,7 @@ from werkzeug.exceptions import NotFound
 
 from catalog.errors import SqlError
 from gateway.http.callers import Callers
-from gateway.process.lifecycle import Lifecycle
+from gateway.lifecycle import Lifecycle
 from gateway.release import VERSION
 
 _CONNECT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"

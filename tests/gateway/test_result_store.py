@@ -21,12 +21,12 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from gateway.http.result_rows import Orders, sorted_indices
 from gateway.observability.history import statement_info
+from gateway.registry import Registry
 from gateway.results.result_buffer import ResultBuffer
 from gateway.results.result_store import HeldRows, ResultStore
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine, answer_of_rows
 from tests.gateway.arrow_engine import rows as answers
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from catalog.rest.credentials import Credential, use_credentials
+from catalog.store.credentials import Credential, use_credentials
 from engine.main import LakeSession
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import refuse, rows, run
