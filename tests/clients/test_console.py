@@ -3,85 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
+from tests.clients.console_pages import CANCEL, RUN, browser, cell, choose, new_tab, opened, page, run
 from tests.clients.fix_server import RealServer
 from tests.gateway.authenticators.users import cheap_passwords, make_users
-from tests.paths import CHROMIUM
 from tests.security.secure_server import SecureServer
 
+__all__ = ["browser", "page"]
 pytestmark = pytest.mark.console
-
-RUN, CANCEL = "Control+Enter", "Control+."
-# Chromium gives text typed over other text an inline style, until the editor sets its own.
-OF_EDITING = "Applying inline style violates"
-TELL_VIOLATIONS = """
-addEventListener("securitypolicyviolation", (told) => {
-  if (!told.target.closest?.(".cm-content")) console.error(told.violatedDirective, told.target.outerHTML);
-});
-"""
-expect.set_options(timeout=120_000)  # for a machine that is busy with other tests
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@contextmanager
-def opened(browser: Browser, url: str) -> Iterator[Page]:
-    """Yields a page in a browser without cookies; any console message is an error, and so is an external request."""
-    complaints: list[str] = []
-
-    def hear(said: ConsoleMessage) -> None:
-        if said.type == "error" and not said.text.startswith(OF_EDITING):
-            complaints.append(said.text)
-
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.on("console", hear)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.on(
-        "request", lambda request: None if request.url.startswith((url, "data:")) else complaints.append(request.url)
-    )
-    page.add_init_script(TELL_VIOLATIONS)
-    page.goto(url)
-    yield page
-    page.close()
-    assert complaints == []
-
-
-@pytest.fixture(scope="module")
-def page(server: RealServer, browser: Browser) -> Iterator[Page]:
-    """Yields one page for all tests with the real server."""
-    with opened(browser, f"http://localhost:{server.http_port}/") as page:
-        yield page
-
-
-def new_tab(page: Page) -> None:
-    expect(page.locator(".tab").first).to_be_visible()  # keys are heard from then on
-    page.keyboard.press("Alt+n")
-    expect(page.locator(".cm-placeholder")).to_be_visible()
-    expect(page.locator(".cm-content")).to_be_focused()
-
-
-def run(page: Page, text: str) -> None:
-    """Runs a text in a new tab."""
-    new_tab(page)
-    page.keyboard.insert_text(text)
-    page.keyboard.press(RUN)
-
-
-def cell(page: Page, text: str) -> None:
-    expect(page.get_by_role("gridcell").filter(has_text=re.compile(f"^{re.escape(text)}$")).first).to_be_visible()
 
 
 def test_a_statement_runs_and_cells_are_text(page: Page) -> None:
@@ -118,7 +52,7 @@ def test_error_position_is_highlighted(page: Page) -> None:
 
 
 def test_rows_are_fetched_where_they_are_looked_at(page: Page) -> None:
-    page.get_by_label("rows").select_option("1000000")
+    choose(page, "Rows at most", "1,000,000 rows")
     run(page, "SELECT id, concat('row ', id) AS name FROM range(1000000)")
     cell(page, "row 0")
     page.locator(".scroller").evaluate("node => { node.scrollTop = node.scrollHeight }")
@@ -277,14 +211,15 @@ def test_users_log_in_and_see_what_is_theirs(browser: Browser, tmp_path: Path, m
             page.get_by_label("User").fill("ann")
             page.get_by_label("Password").fill("annann")
             page.keyboard.press("Enter")
-            expect(page.locator(".user")).to_have_text("ann")
+            expect(page.get_by_role("button", name="User ann")).to_be_visible()
             run(page, "ROWS 3")
             cell(page, "row 2")
             page.get_by_role("button", name="Activity", exact=True).click()
             expect(page.locator(".activity tbody tr")).to_have_count(1)
             expect(page.locator(".activity tbody tr")).to_contain_text("ROWS 3")
-            page.locator(".user").click()
-            page.get_by_role("button", name="Log out").click()
+            page.get_by_role("button", name="User ann").click()
+            page.get_by_role("menuitem", name="Log out").click()
+            page.get_by_role("button", name="Log out").click()  # of the login page
             expect(page.get_by_label("User")).to_be_visible()
             page.goto(f"http://localhost:{server.ports.http}/")
             expect(page.get_by_label("User")).to_be_visible()

@@ -19,8 +19,8 @@ from playwright.sync_api import Browser, expect
 from pyhive import hive
 
 from tests.certificates import make_certificate
+from tests.clients.console_pages import browser, cell, opened, run
 from tests.clients.fix_server import RealServer
-from tests.clients.test_console import browser, cell, opened, run
 from tests.clients.test_dbt import Dbt
 from tests.clients.test_superset import TABLES, superset_report
 from tests.paths import ROOT
