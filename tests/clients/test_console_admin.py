@@ -4,92 +4,17 @@ row filters and column masks.
 
 from __future__ import annotations
 
-import json
 import re
-import signal
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.clients.test_console import browser, opened
-from tests.gateway.authenticators.users import make_users
-from tests.security.secure_server import STATEMENTS, basic
-from tests.server_process import ServerProcess
+from tests.clients.console_pages import browser
+from tests.clients.fix_users import ODD_TABLE, UserServer, logged_in
 
 pytestmark = pytest.mark.console
 
 __all__ = ["browser"]  # a fixture
-
-_SETUP = (
-    "CREATE SCHEMA sales",
-    "CREATE TABLE sales.`odd ``name`` ON x` (id INT, region STRING, email STRING) USING delta",
-    "INSERT INTO sales.`odd ``name`` ON x` VALUES (1, 'north', 'a@x'), (2, 'south', 'b@x')",
-    "CREATE FUNCTION sales.in_north(r STRING) RETURNS BOOLEAN RETURN r = 'north'",
-    "CREATE FUNCTION sales.hidden(v STRING) RETURNS STRING RETURN '***'",
-)
-_TABLE = "sales.`odd ``name`` ON x`"
-
-
-@dataclass(frozen=True)
-class UserServer:
-    """A server at which ann is the administrator, and bob and zoë are users."""
-
-    http_port: int
-
-    @property
-    def url(self) -> str:
-        return f"http://localhost:{self.http_port}/"
-
-    def rows(self, text: str, user: str = "ann", password: str | None = None) -> list[list[str | None]]:
-        """Runs a statement, and returns its rows as text."""
-        content = json.dumps({"statement": text, "wait_timeout": "50s"}).encode()
-        headers = {"Content-Type": "application/json"} | basic(user, password)
-        with urllib.request.urlopen(urllib.request.Request(f"{self.url}{STATEMENTS[1:]}", content, headers)) as answer:
-            found = json.load(answer)
-        assert found["status"] == {"state": "SUCCEEDED"}, found
-        rows: list[list[str | None]] = found["result"].get("data_array", [])
-        return rows
-
-
-@pytest.fixture(scope="module")
-def users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserServer]:
-    folder = tmp_path_factory.mktemp("users")
-    for private in ("lake", "catalog"):
-        (folder / private).mkdir(mode=0o700)
-    process = ServerProcess(
-        folder,
-        str(folder / "lake"),
-        GATEWAY_LAKE_CATALOG_FOLDER=str(folder / "catalog"),
-        GATEWAY_AUTHENTICATION_METHODS='["password", "token"]',
-        GATEWAY_AUTHENTICATION_PASSWORD_FILE=str(make_users(folder / "passwords")),
-        GATEWAY_AUTHENTICATION_TOKEN_FILE=str(folder / "tokens"),
-        GATEWAY_AUTHENTICATION_ADMINS='["ann"]',
-    )
-    try:
-        server = UserServer(process.ports()["http"])
-        for text in _SETUP:
-            server.rows(text)
-        yield server
-    finally:
-        process.popen.send_signal(signal.SIGTERM)
-        process.end()
-
-
-@contextmanager
-def logged_in(browser: Browser, server: UserServer, page_name: str, user: str = "ann") -> Iterator[Page]:
-    """Yields the console of a user at a page."""
-    with opened(browser, server.url) as page:
-        page.get_by_label("User").fill(user)
-        page.get_by_label("Password").fill(user * 2)
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("navigation", name="Main menu")).to_be_visible()
-        page.goto(f"{server.url}#{page_name}")
-        expect(page.get_by_role("tab", selected=True).first).to_be_visible()
-        yield page
 
 
 def choose(page: Page, label: str, value: str) -> None:
@@ -162,7 +87,7 @@ def test_privilege_is_granted_and_revoked_on_an_odd_name(browser: Browser, users
         dialog.get_by_role("button", name="Grant", exact=True).click()
         row = page.get_by_role("row", name="bob")
         expect(row).to_contain_text("SELECT")
-        granted = f"SHOW GRANTS `bob` ON TABLE {_TABLE}"
+        granted = f"SHOW GRANTS `bob` ON TABLE {ODD_TABLE}"
         assert [row[:2] for row in users.rows(granted)] == [["bob", "SELECT"]]
         row.get_by_role("button", name="Revoke SELECT from bob").click()
         expect(statement(page)).to_have_text(
@@ -206,9 +131,9 @@ def test_row_filter_and_mask_are_set_listed_and_dropped(browser: Browser, users:
         )
         dialog.get_by_role("button", name="Set").click()
         expect(page.get_by_role("row", name="row filter")).to_contain_text("sales.in_north(region)")
-        users.rows(f"ALTER TABLE {_TABLE} ALTER COLUMN email SET MASK sales.hidden")
-        users.rows(f"GRANT SELECT ON TABLE {_TABLE} TO USER ann")
-        assert users.rows(f"SELECT id, email FROM {_TABLE}") == [["1", "***"]]
+        users.rows(f"ALTER TABLE {ODD_TABLE} ALTER COLUMN email SET MASK sales.hidden")
+        users.rows(f"GRANT SELECT ON TABLE {ODD_TABLE} TO USER ann")
+        assert users.rows(f"SELECT id, email FROM {ODD_TABLE}") == [["1", "***"]]
         page.reload()
         page.get_by_role("button", name="Drop the mask of odd `name` ON x.email").click()
         page.get_by_role("dialog").get_by_role("button", name="Drop").click()
@@ -216,4 +141,4 @@ def test_row_filter_and_mask_are_set_listed_and_dropped(browser: Browser, users:
         page.get_by_role("button", name="Drop the row filter of odd `name` ON x").click()
         page.get_by_role("dialog").get_by_role("button", name="Drop").click()
         expect(page.get_by_role("heading", name="No row filters or column masks")).to_be_visible()
-        assert len(users.rows(f"SELECT * FROM {_TABLE}")) == 2
+        assert len(users.rows(f"SELECT * FROM {ODD_TABLE}")) == 2

@@ -289,6 +289,9 @@ export const api = {
     (await ask<{ tables: TableRow[] }>("GET", query(`${CATALOG}/tables`, { catalog, schema }))).tables,
   columns: async (catalog: string, schema: string, table: string) =>
     (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema, table }))).columns,
+  /** Of all tables of a schema; reads their logs. */
+  schemaColumns: async (catalog: string, schema: string) =>
+    (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema }))).columns,
   table: (name: TableName, version?: Version) =>
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),

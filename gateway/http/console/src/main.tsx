@@ -5,13 +5,14 @@ import { api } from "./api";
 import { startRouter } from "./router";
 import { resumeRun } from "./runner";
 import { Shell } from "./shell";
-import { me as currentUser, restoreTabs, rowLimit, tabs, theme } from "./state";
+import { me as currentUser, panelWidth, restoreTabs, rowLimit, tabs, theme } from "./state";
 import { strings } from "./strings";
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
   localStorage.setItem("delta-gateway.console.theme", theme.value);
 });
+effect(() => localStorage.setItem("delta-gateway.console.panel", String(panelWidth.value)));
 effect(() => localStorage.setItem("delta-gateway.console.rows", String(rowLimit.value)));
 
 async function start(): Promise<void> {

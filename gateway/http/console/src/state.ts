@@ -88,6 +88,8 @@ export const closedTabs = signal<KeptTab[]>([]);
 export const theme = signal<"system" | "light" | "dark">(readTheme());
 /** Whether the catalog is shown; a narrow screen starts without it. */
 export const isPanelOpen = signal(!matchMedia("(max-width: 820px)").matches);
+/** Of the catalog, in pixels. */
+export const panelWidth = signal(Number(localStorage.getItem("delta-gateway.console.panel")) || 260);
 export const rowLimit = signal(Number(localStorage.getItem("delta-gateway.console.rows")) || 100_000);
 
 /** The user whose page this is. */

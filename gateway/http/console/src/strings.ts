@@ -1,6 +1,11 @@
 // Every text that the page shows, by the part that shows it. Texts with values are functions.
 
+const DOCUMENTATION = "https://github.com/delta-gateway/delta-gateway/blob/main/docs";
+
 export const strings = {
+  docs: {
+    tables: `${DOCUMENTATION}/getting-started.md#serve-your-own-tables`,
+  },
   common: {
     cancel: "Cancel",
     close: "Close",
@@ -22,6 +27,7 @@ export const strings = {
     newTab: "New query (Alt-N)",
     product: "delta-gateway",
     reopenTab: "Reopen closed tab",
+    skip: "Skip to the content",
     showCatalog: "Show or hide the catalog (Alt-B)",
     sqlEditor: "SQL editor",
     tabs: "Tabs",
@@ -31,9 +37,25 @@ export const strings = {
     user: (name: string) => `User ${name}`,
   },
   browser: {
-    filter: "Filter tables (Ctrl-K)",
-    filterLabel: "Filter tables",
-    hint: "A click shows the table; Shift-Enter puts its name into the editor.",
+    filter: "Filter (Ctrl-K)",
+    filterLabel: "Filter tables and columns",
+    commandsOf: (name: string) => `Commands for ${name}`,
+    copy: "Copy the name",
+    emptyLake: "No tables below this folder.",
+    functions: "Functions",
+    grants: "Grants",
+    howFound: "How tables are found",
+    insert: "Insert the name",
+    isCut: "Columns of large or many schemas are not searched. Write schema.column to search one.",
+    loading: "Loading …",
+    more: (count: number) => `${count} more: filter to see them`,
+    noMatch: (text: string) => `No table or column matches “${text}”. Closed catalogs are not searched.`,
+    noRights: "You may not see any table. Ask an owner for USE and SELECT.",
+    nothing: "none",
+    open: "Open",
+    select: "SELECT in a new tab",
+    volumes: "Volumes",
+    width: "Width of the catalog",
   },
   editor: {
     run: "Run",

@@ -15,6 +15,23 @@ export interface Command {
   run: () => void;
 }
 
+/** A menu at a position of the page; it is there until it is closed. */
+export function ContextMenu({ label, x, y, commands, onClose }: {
+  label: string;
+  x: number;
+  y: number;
+  commands: (Command | null)[];
+  onClose: () => void;
+}) {
+  return (
+    <MenuProvider open setOpen={(isOpen: boolean) => isOpen || onClose()} placement="bottom-start">
+      <AriaMenu className="menu" aria-label={label} modal={false} autoFocusOnShow getAnchorRect={() => ({ x, y, width: 0, height: 0 })} gutter={2} portal>
+        <MenuItems commands={commands} />
+      </AriaMenu>
+    </MenuProvider>
+  );
+}
+
 /** `null` in `commands` draws a line. */
 export function Menu({ label, icon, children, commands, class: name = "" }: {
   label: string;
@@ -30,16 +47,24 @@ export function Menu({ label, icon, children, commands, class: name = "" }: {
         {children}
       </MenuButton>
       <AriaMenu className="menu" gutter={4} portal unmountOnHide>
-        {commands.map((command, at) => command === null
-          ? <MenuSeparator key={at} className="menu-line" />
-          : (
-            <MenuItem key={at} className={command.isDangerous ? "menu-item danger" : "menu-item"} disabled={command.isDisabled} onClick={command.run}>
-              <span class="menu-icon">{command.isChosen ? <Icon name="check" /> : command.icon && <Icon name={command.icon} />}</span>
-              <span>{command.label}</span>
-              {command.keys && <kbd>{command.keys}</kbd>}
-            </MenuItem>
-          ))}
+        <MenuItems commands={commands} />
       </AriaMenu>
     </MenuProvider>
+  );
+}
+
+function MenuItems({ commands }: { commands: (Command | null)[] }) {
+  return (
+    <>
+      {commands.map((command, at) => command === null
+        ? <MenuSeparator key={at} className="menu-line" />
+        : (
+          <MenuItem key={at} className={command.isDangerous ? "menu-item danger" : "menu-item"} disabled={command.isDisabled} onClick={command.run}>
+            <span class="menu-icon">{command.isChosen ? <Icon name="check" /> : command.icon && <Icon name={command.icon} />}</span>
+            <span>{command.label}</span>
+            {command.keys && <kbd>{command.keys}</kbd>}
+          </MenuItem>
+        ))}
+    </>
   );
 }
