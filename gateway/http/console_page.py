@@ -82,7 +82,8 @@ def console_blueprint(
             after = f"?next={quote(f'?{query}')}" if query else ""
             return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": f"login{after}"})
         nonce = secrets.token_urlsafe(16)
-        page = Response(console[_PAGE].replace(b"{nonce}", nonce.encode()), content_type="text/html; charset=utf-8")
+        content = _with_values(console[_PAGE], nonce=nonce, logins="yes" if callers.has_logins else "no")
+        page = Response(content, content_type="text/html; charset=utf-8")
         page.headers["Content-Security-Policy"] = _POLICY.format(nonce=nonce)
         page.headers["Referrer-Policy"] = "no-referrer"
         return page
@@ -96,3 +97,9 @@ def console_blueprint(
         return answer
 
     return routes
+
+
+def _with_values(page: bytes, **values: str) -> bytes:
+    for name, value in values.items():
+        page = page.replace(b"{%s}" % name.encode(), value.encode())
+    return page

@@ -1,5 +1,6 @@
 // The server's HTTP interface: requests, their answers as types, and its errors as one class.
 
+import { noteEnd, watchStatement } from "./catalog_changes";
 import { parseExact } from "./exact_json";
 
 /** Of a table; text where a number would not be exact. */
@@ -40,6 +41,25 @@ export interface StatementAnswer {
   statement_id: string;
   status: { state: StatementState; error?: Failure; sql_state?: string };
   manifest?: { schema: { columns: ResultColumn[] }; total_row_count: number; total_byte_count: number; truncated: boolean };
+}
+
+/** An answer with the first rows of the result, as text. */
+export interface InlineAnswer extends Omit<StatementAnswer, "manifest"> {
+  manifest?: { schema: { columns: ResultColumn[] }; total_chunk_count: number };
+  result?: InlineRows;
+}
+
+export interface InlineRows {
+  data_array?: (string | null)[][];
+}
+
+export interface TokenRow {
+  token_id: string;
+  creation_time: number;
+  expiry_time: number;
+  comment: string;
+  created_by_username: string;
+  scope: "sql" | "read-only";
 }
 
 export interface TableRead {
@@ -193,6 +213,11 @@ export interface ResultStatistics {
   max: string | null;
 }
 
+export interface Me {
+  userName: string;
+  groups: { display: string }[];
+}
+
 export interface TableName {
   catalog: string;
   schema: string;
@@ -235,6 +260,18 @@ function query(path: string, parameters: Record<string, string | number | undefi
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
+/** Loads lists of the catalog again when the statement has ended, if it may change the catalog. */
+async function watched<T extends Omit<StatementAnswer, "manifest">>(text: string, answer: Promise<T>): Promise<T> {
+  watchStatement((await answer).statement_id, text);
+  return ended(answer);
+}
+
+async function ended<T extends Omit<StatementAnswer, "manifest">>(answer: Promise<T>): Promise<T> {
+  const { statement_id: id, status } = await answer;
+  noteEnd(id, status.state);
+  return answer;
+}
+
 export interface RowsQuery {
   offset: number;
   limit: number;
@@ -247,21 +284,26 @@ export interface RowsQuery {
 }
 
 export const api = {
-  me: () => ask<{ userName: string; groups: { display: string }[] }>("GET", "api/2.0/preview/scim/v2/Me"),
+  me: () => ask<Me>("GET", "api/2.0/preview/scim/v2/Me"),
   openSession: () => ask<{ session_id: string }>("POST", `${SQL}/sessions`, {}),
   endSession: (id: string) => ask<object>("DELETE", `${SQL}/sessions/${id}`),
   endAnySession: (id: string) => ask<object>("POST", `${SQL}/sessions/${id}/end`),
   submit: (statement: string, session_id: string, row_limit: number) =>
-    ask<StatementAnswer>("POST", `${SQL}/statements`, {
+    watched(statement, ask<StatementAnswer>("POST", `${SQL}/statements`, {
       statement,
       session_id,
       row_limit,
       wait_timeout: "0s",
       disposition: "EXTERNAL_LINKS",
       format: "ARROW_STREAM",
-    }),
+    })),
   statement: (id: string, wait_s: number) =>
-    ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` })),
+    ended(ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` }))),
+  submitInline: (statement: string, wait_s: number) =>
+    watched(statement, ask<InlineAnswer>("POST", `${SQL}/statements`, { statement, wait_timeout: `${wait_s}s` })),
+  statementInline: (id: string, wait_s: number) =>
+    ended(ask<InlineAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` }))),
+  chunk: (id: string, index: number) => ask<InlineRows>("GET", `${SQL}/statements/${id}/result/chunks/${index}`),
   profile: (id: string) => ask<Profile>("GET", `${SQL}/statements/${id}/profile`),
   cancel: (id: string) => ask<object>("POST", `${SQL}/statements/${id}/cancel`),
   close: (id: string) => ask<object>("DELETE", `${SQL}/statements/${id}`),
@@ -282,6 +324,9 @@ export const api = {
     (await ask<{ tables: TableRow[] }>("GET", query(`${CATALOG}/tables`, { catalog, schema }))).tables,
   columns: async (catalog: string, schema: string, table: string) =>
     (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema, table }))).columns,
+  /** Of all tables of a schema; reads their logs. */
+  schemaColumns: async (catalog: string, schema: string) =>
+    (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema }))).columns,
   table: (name: TableName, version?: Version) =>
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
@@ -294,5 +339,9 @@ export const api = {
   queries: (text: string, status?: string) =>
     ask<{ res: QueryRow[]; has_next_page: boolean }>("GET", query(`${SQL}/history/queries`, { text, status })),
   cancelQuery: (id: string) => ask<object>("POST", `${SQL}/history/queries/${id}/cancel`),
+  tokens: async () => (await ask<{ token_infos: TokenRow[] }>("GET", "api/2.0/token/list")).token_infos,
+  createToken: (comment: string, lifetime_seconds: number, scope: TokenRow["scope"]) =>
+    ask<{ token_value: string; token_info: TokenRow }>("POST", "api/2.0/token/create", { comment, lifetime_seconds, scope }),
+  revokeToken: (token_id: string) => ask<object>("POST", "api/2.0/token/delete", { token_id }),
   sessions: async () => (await ask<{ sessions: SessionRow[] }>("GET", `${SQL}/sessions`)).sessions,
 };

@@ -5,13 +5,14 @@ import { api } from "./api";
 import { startRouter } from "./router";
 import { resumeRun } from "./runner";
 import { Shell } from "./shell";
-import { restoreTabs, rowLimit, tabs, theme } from "./state";
+import { me as currentUser, panelWidth, restoreTabs, rowLimit, tabs, theme } from "./state";
 import { strings } from "./strings";
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
   localStorage.setItem("delta-gateway.console.theme", theme.value);
 });
+effect(() => localStorage.setItem("delta-gateway.console.panel", String(panelWidth.value)));
 effect(() => localStorage.setItem("delta-gateway.console.rows", String(rowLimit.value)));
 
 async function start(): Promise<void> {
@@ -21,6 +22,7 @@ async function start(): Promise<void> {
     page.textContent = strings.common.serverDoesNotAnswer;
     return;
   }
+  currentUser.value = me;
   restoreTabs(me.userName);
   for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRun(tab);
   await startRouter();

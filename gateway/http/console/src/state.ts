@@ -1,6 +1,6 @@
 // The tabs, which survive a reload in the browser's storage, and what is shown.
 import { effect, signal, type Signal } from "@preact/signals";
-import type { Failure, Profile, ResultColumn, StatementState, TableName } from "./api";
+import type { Failure, Me, Profile, ResultColumn, StatementState, TableName } from "./api";
 import type { RowWindows } from "./rows";
 
 /** A result; the grid's conditions and order are in `selection.ts`. */
@@ -52,7 +52,13 @@ export interface PageTab {
   page: Page;
 }
 
-export const PAGES = { activity: "Activity" } as const;
+export const PAGES = {
+  activity: "Activity",
+  grants: "Grants",
+  policies: "Policies",
+  users: "Users and groups",
+  tokens: "Tokens",
+} as const;
 export type Page = keyof typeof PAGES;
 
 export type Tab = SqlTab | TableTab | PageTab;
@@ -81,7 +87,18 @@ export const closedTabs = signal<KeptTab[]>([]);
 export const theme = signal<"system" | "light" | "dark">(readTheme());
 /** Whether the catalog is shown; a narrow screen starts without it. */
 export const isPanelOpen = signal(!matchMedia("(max-width: 820px)").matches);
+/** Of the catalog, in pixels. */
+export const panelWidth = signal(Number(localStorage.getItem("delta-gateway.console.panel")) || 260);
 export const rowLimit = signal(Number(localStorage.getItem("delta-gateway.console.rows")) || 100_000);
+
+/** The user whose page this is. */
+export const me = signal<Me>();
+/** False on a server without authentication, where privileges do not restrict anybody. */
+export const hasLogins = document.querySelector<HTMLMetaElement>("meta[name=logins]")?.content !== "no";
+
+export function isAdministrator(): boolean {
+  return me.value?.groups.some(({ display }) => display === "admins") ?? false;
+}
 
 export function activeTab(): Tab | undefined {
   return tabs.value.find((tab) => tab.id === activeId.value);
