@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.clients.console_pages import RUN, browser, cell, new_tab
 from tests.clients.environments import node_packages
-from tests.clients.test_console import RUN, browser, cell, new_tab
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.security.secure_server import SecureServer
 

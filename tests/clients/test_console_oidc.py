@@ -19,8 +19,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from engine.runtime.identity import Method
 from tests.certificates import make_certificate
+from tests.clients.console_pages import RUN, browser, cell, new_tab
 from tests.clients.environments import NODE, node_packages
-from tests.clients.test_console import RUN, browser, cell, new_tab
 from tests.clients.test_console_log_in import NARROW, ensure_accessible, new_page
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.present import present
