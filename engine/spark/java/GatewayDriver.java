@@ -37,6 +37,7 @@ public final class GatewayDriver {
       int port,
       String password) {
     this.root = root;
+    StartSettings.ensureValid(root.sparkContext().getConf());
     PromptAnswers.by(calls);
     this.questions = new Questions(port, password);
     Leases.answeredBy(questions);
