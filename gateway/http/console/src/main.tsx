@@ -2,10 +2,12 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { api } from "./api";
-import { startRouter } from "./router";
-import { resumeRun } from "./runner";
+import { addRoute, startRouter } from "./router";
+import { openResult } from "./results_link";
+import { resumeRuns } from "./runner";
+import { openQuery, userName } from "./saved_queries";
 import { Shell } from "./shell";
-import { restoreTabs, rowLimit, tabs, theme } from "./state";
+import { continuesOnError, restoreTabs, rowLimit, tabs, theme } from "./state";
 import { strings } from "./strings";
 
 effect(() => {
@@ -13,6 +15,7 @@ effect(() => {
   localStorage.setItem("delta-gateway.console.theme", theme.value);
 });
 effect(() => localStorage.setItem("delta-gateway.console.rows", String(rowLimit.value)));
+effect(() => localStorage.setItem("delta-gateway.console.continue", String(continuesOnError.value)));
 
 async function start(): Promise<void> {
   const page = document.getElementById("console") as HTMLElement;
@@ -22,7 +25,10 @@ async function start(): Promise<void> {
     return;
   }
   restoreTabs(me.userName);
-  for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRun(tab);
+  for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRuns(tab);
+  userName.value = me.userName;
+  addRoute("query", ([id = ""]) => openQuery(id));
+  addRoute("result", ([id = ""]) => openResult(id));
   await startRouter();
   render(<Shell user={me.userName} />, page);
 }
