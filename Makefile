@@ -11,7 +11,7 @@ MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
-CONSOLE := $(wildcard $(addprefix gateway/http/console/,*.* src/*)) deploy/build_console.py
+CONSOLE := $(wildcard $(addprefix gateway/http/console/,*.* src/* src/*/*)) deploy/build_console.py
 SQL_TESTS := $(ORACLE)/spark-sql-tests.jar
 SQL_TESTS_ARTIFACT := org.apache.spark:spark-sql_2.13:4.2.0:jar:tests
 SQL_TESTS_SHA256 := 810bef6fd568e1626aad7354a1161e9e5ac629fbc55ba0a9a4e3cec8c06376eb
@@ -28,7 +28,7 @@ KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format lock conditions reference docs bench mutation oracle clean java chromium minio
+.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format lock conditions reference docs bench coverage mutation oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,13 @@ format: $(VENV)/.installed-test ## put the code into form
 
 bench: $(VENV)/.installed-test java $(VENV)/.prepared ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
+
+coverage: $(VENV)/.installed-test java $(VENV)/.prepared chromium ## run the tests and report the covered branches, in build/coverage
+	$(BIN)/coverage erase
+	-$(BIN)/coverage run -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -q $(TEST_ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report --skip-covered | tail -n 1
 
 mutation: $(VENV)/.installed-test ## change the code and count the changes that no test notices, MUTATION="--packages commit --sample 50"
 	$(RUN) tests.mutation $(MUTATION)

@@ -46,7 +46,6 @@ from catalog.conditions import (
 )
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.places import Places
-from catalog.discovery.roots import AllowedRoots, configured_location
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -82,6 +81,7 @@ from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
 from catalog.rest.change_names import AnswerMissing, ChangeSources
 from catalog.rest.changes import change_elsewhere, recorded_elsewhere
 from catalog.rest.names import RestCatalogs, is_rest
+from catalog.roots import AllowedRoots, configured_location
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.store.store import CatalogStore
 from catalog.system.audit_table import SYSTEM_CATALOG

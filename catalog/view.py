@@ -36,7 +36,6 @@ from catalog.conditions import (
 )
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.places import Places
-from catalog.discovery.roots import is_at_or_below, overlap
 from catalog.discovery.table_folders import TableFolders
 from catalog.entries import (
     CatalogEntry,
@@ -64,6 +63,7 @@ from catalog.names import (
 )
 from catalog.rest.changes import COMMENT, LOCATION
 from catalog.rest.names import RestNames, location_of
+from catalog.roots import is_at_or_below, overlap
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.system.audit_table import SYSTEM_CATALOG, is_audit_schema
 from catalog.system.system_views import (

@@ -22,7 +22,6 @@ from catalog.catalog import Catalog
 from catalog.conditions import PositionalScriptParameters, SchemaNotFound
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.other_tables import OtherTablesFinder
-from catalog.discovery.roots import configured_location, is_local
 from catalog.entries import TableEntry
 from catalog.errors import SqlError, shorten
 from catalog.grants.tokens import TokenStore
@@ -32,6 +31,7 @@ from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlaces
+from catalog.roots import configured_location, is_local
 from catalog.store.file_store import FileStore, remove_catalog_leftovers
 from catalog.store.interruption import interrupted_by
 from catalog.store.remote import open_files, open_tree

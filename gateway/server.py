@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from urllib.parse import urlsplit
 
 from catalog.errors import SqlError
-from catalog.rest.credentials import use_credentials
+from catalog.store.credentials import use_credentials
 from engine.engine import Engine, TableCount
 from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
@@ -32,7 +32,7 @@ from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.chain import Chain
 from gateway.authenticators.exchange import Authenticator
-from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
+from gateway.authenticators.start import make_authenticator, open_issuer, open_oidc, open_tokens
 from gateway.configuration.catalogs import open_rest_catalogs, open_rest_policy
 from gateway.configuration.config import Config
 from gateway.configuration.storage import open_credentials
@@ -46,14 +46,14 @@ from gateway.http.server import HttpServer, HttpSettings
 from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.thrift_route import ThriftRoute
 from gateway.http.uploads import Uploads
+from gateway.lifecycle import Lifecycle, Ports
 from gateway.observability.activity import ServerActivity
 from gateway.observability.tracing import make_tracer
-from gateway.process.lifecycle import Lifecycle, Ports
 from gateway.process.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
 from gateway.process.supervision import OnDeath, ignore_death
 from gateway.process.tls import TlsFiles, TlsServer
+from gateway.registry import Registry
 from gateway.results.result_store import ResultStore
-from gateway.sessions.registry import Registry
 
 logger = logging.getLogger(__name__)
 
@@ -210,6 +210,7 @@ class Server:
             tokens=tokens,
             auditor=auditor,
             oauth=issuer.endpoints if issuer else None,
+            oidc=open_oidc(self._config, issuer, known),
             console=load_console(),
         )
         app = create_app(self._lifecycle, authenticator, options)

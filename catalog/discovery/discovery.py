@@ -36,9 +36,9 @@ from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from catalog.conditions import TableAmbiguous
-from catalog.discovery.roots import AllowedRoots
 from catalog.entries import TableEntry
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, TableName, fold
+from catalog.roots import AllowedRoots
 from catalog.store.files import LOG_FOLDER, Child, Tree
 
 logger = logging.getLogger(__name__)

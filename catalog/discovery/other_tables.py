@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import InitVar, dataclass, field
 
 from catalog.discovery.discovery import ServedFolder
-from catalog.discovery.roots import configured_location, in_store, is_at_or_below
 from catalog.entries import TableEntry
+from catalog.roots import configured_location, in_store, is_at_or_below
 from catalog.state import CatalogState
 
 

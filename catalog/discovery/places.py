@@ -3,7 +3,7 @@
 A table owns its folder: readers of an outer table may take an inner table's files for its own, and VACUUM removes them.
 A location is therefore rejected if a folder above it or below it is a table; also rejected are the served folder
 itself, locations inside a log, and the folder for the catalog's own files. Locations are compared after links are
-resolved (:mod:`catalog.discovery.roots`).
+resolved (:mod:`catalog.roots`).
 
 Check and write are two steps: two servers that create a table and another one inside it at the same moment can both
 succeed.
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 
 from catalog.conditions import FilesNotReadable, LocationOverlap, PathInVolume
 from catalog.discovery.discovery import DEPTH_MAX, FOLDERS_MAX, ServedFolder
-from catalog.discovery.roots import AllowedRoots, configured_location, is_at_or_below, is_local, may_be_below, overlap
 from catalog.rest.places import RestPlaces
+from catalog.roots import AllowedRoots, configured_location, is_at_or_below, is_local, may_be_below, overlap
 from catalog.store.files import LOG_FOLDER, Tree
 from catalog.store.remote import open_tree
 from catalog.volumes.paths import is_managed_volume

@@ -17,11 +17,11 @@ from catalog.conditions import (
     RestPlaceShared,
 )
 from catalog.discovery.places import Places
-from catalog.discovery.roots import overlap
 from catalog.entries import TableEntry
 from catalog.names import ICEBERG, CatalogName
 from catalog.rest.names import RestNames, is_rest, table_at
 from catalog.rest.places import RestPlace
+from catalog.roots import overlap
 from catalog.state import CatalogState
 
 

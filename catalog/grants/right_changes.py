@@ -24,7 +24,6 @@ from catalog.conditions import (
     TableNotFound,
     VolumeNotFound,
 )
-from catalog.discovery.roots import overlap
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -41,6 +40,7 @@ from catalog.entries import (
 from catalog.errors import SqlError
 from catalog.grants.privileges import EVERYBODY, Grant, Kind, Principal, PrincipalKind, Privilege, group
 from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part, fold
+from catalog.roots import overlap
 from catalog.state import CatalogState
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from catalog.conditions import SecretUnusable, TokenLifetimeInvalid, TokenNotFound, TooManyTokens
 from catalog.errors import SqlError
-from catalog.rest.secret_files import lock_file, read_secret, stamp_of, write_secret
+from catalog.secret_files import lock_file, read_secret, stamp_of, write_secret
 
 logger = logging.getLogger(__name__)
 

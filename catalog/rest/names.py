@@ -21,16 +21,16 @@ from threading import Lock
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from catalog.conditions import RestCatalogNotAvailable, RestCatalogRefused, RestOptionInvalid, TableAmbiguous
-from catalog.discovery.roots import overlap
 from catalog.entries import CatalogEntry, TableEntry, ViewEntry
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
 from catalog.rest.client import Namespace, RestClient, RestTable
 from catalog.rest.connections import RestPolicy, options_of
-from catalog.rest.credentials import options_for
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
 from catalog.rest.vended import StorageOptions, VendedOptions, now_ms, storage_options
 from catalog.rest.views import listed_view, view_entry
+from catalog.roots import overlap
+from catalog.store.credentials import options_for
 from catalog.store.interruption import hold_lock
 
 logger = logging.getLogger(__name__)

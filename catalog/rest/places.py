@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any
 
 from catalog.conditions import PathNotAllowed, RestTableInLake
-from catalog.discovery.roots import canonical_location, is_at_or_below, overlap
+from catalog.roots import canonical_location, is_at_or_below, overlap
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from catalog.conditions import RestSigningNotSupported
-from catalog.discovery.roots import is_below
+from catalog.roots import is_below
 from catalog.store.interruption import hold_lock
 
 Config = Mapping[str, str]

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from catalog.conditions import StorageNotAvailable, StoreSchemeNotSupported
-from catalog.discovery.roots import configured_location, is_local
 from catalog.names import DELTA, ICEBERG
-from catalog.rest.credentials import options_for
+from catalog.roots import configured_location, is_local
 from catalog.store.conditional_put import CONDITIONS, open_file_system, put_if_absent
+from catalog.store.credentials import options_for
 from catalog.store.files import (
     LOG_FOLDER,
     METADATA_FOLDER,

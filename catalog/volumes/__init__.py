@@ -1,4 +1,4 @@
 """Volumes: their paths, and changes to them.
 
-Imports catalog values and `catalog.discovery.roots`. Start at `paths.py`.
+Imports catalog values and `catalog.roots`. Start at `paths.py`.
 """

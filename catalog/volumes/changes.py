@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from catalog.conditions import LocationOverlap, SchemaNotFound, VolumeAlreadyExists, VolumeNotFound, VolumeStaysInSchema
-from catalog.discovery.roots import overlap
 from catalog.entries import VolumeEntry
 from catalog.names import TableName, ensure_valid_part
+from catalog.roots import overlap
 from catalog.state import CatalogState
 
 

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from catalog.conditions import InsufficientPermissions, VolumeFileNotAllowed, VolumeNotFound, VolumePathNotFound
-from catalog.discovery.roots import canonical_location, is_at_or_below
 from catalog.entries import LocationEntry, Relation, VolumeEntry
 from catalog.errors import SqlError
 from catalog.grants.privileges import Privilege
 from catalog.grants.rights import Login, caller_of, label_of
 from catalog.names import TableName
+from catalog.roots import canonical_location, is_at_or_below
 from catalog.system.system_views import is_system_schema
 from catalog.view import CatalogView
 from catalog.volumes.paths import VolumePath

@@ -28,7 +28,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from catalog.conditions import SparkRestarting, SparkSettingInvalid, SparkUnavailable
 from catalog.errors import SqlError
-from catalog.rest.credentials import hadoop_settings
+from catalog.store.credentials import hadoop_settings
 from engine.runtime.jvm_statistics import JvmStatistics, read_jobs
 from engine.runtime.profile import Profile, TaskCounts
 from engine.runtime.request import StatementRequest

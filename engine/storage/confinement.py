@@ -52,7 +52,7 @@ import pyarrow.compute as pc
 
 from catalog.conditions import LogPathNotAllowed, MalformedLogEntry
 from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
-from catalog.discovery.roots import SAME_STORE
+from catalog.roots import SAME_STORE
 from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, VECTOR_BYTES_MAX
 from engine.storage.paths import paths_of
 from engine.types.arrow_types import Array, RecordBatch

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
-from catalog.rest.credentials import options_for
 from catalog.store.conditional_put import open_file_system
+from catalog.store.credentials import options_for
 from catalog.store.remote import forget_listings
 from catalog.store.store_requests import (
     as_os_errors,

@@ -32,10 +32,10 @@ from gateway.audit.lineage import lineage_fields
 from gateway.audit.lineage_sender import LineageEvents
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.observability.redaction import identifiers, redact, without_literals
-from gateway.observability.trace import Trace
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.session import Origin
+from gateway.sessions.trace import Trace
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 from engine.runtime.accesses import ColumnLineage, ColumnSource, Transformation, resolve_lineage
-from gateway.observability.trace import Trace
+from gateway.sessions.trace import Trace
 
 COLUMNS_MAX, SOURCES_MAX = 1000, 5000
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from catalog.rest.no_redirect import NoRedirect
-from catalog.rest.secret_files import make_private_folder
+from catalog.secret_files import make_private_folder
 from engine.runtime.accesses import StatementAccess
 from gateway.audit.open_lineage import EventType, datasets, error_facet, job_of, run_event, user_facet
 from gateway.sessions.operation import Operation

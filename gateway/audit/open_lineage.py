@@ -17,8 +17,8 @@ from enum import StrEnum
 from typing import Any
 
 from engine.runtime.accesses import Access, ColumnLineage, ColumnSource, StatementAccess, Use, resolve_lineage
-from gateway.observability.trace import Trace
 from gateway.release import VERSION
+from gateway.sessions.trace import Trace
 
 PRODUCER = f"https://delta-gateway.invalid/{VERSION}"
 _SPEC = "https://openlineage.io/spec"

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
 from catalog.conditions import AuditKeyUnusable, AuditNotWritten
-from catalog.rest.secret_files import read_secret
+from catalog.secret_files import read_secret
 from gateway.audit.chain import ChainEnd
 
 LINES, SECONDS = 1000, 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from catalog.conditions import LineageWithoutAudit
-from catalog.rest.secret_files import read_secret
+from catalog.secret_files import read_secret
 from gateway.audit.audit_log import AuditLog
 from gateway.audit.auditor import Auditor, LogAuditor, NoAudit
 from gateway.audit.lineage_sender import LineageEvents, LineageSender

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from catalog.conditions import CredentialsRefused, LogInEnded, SecretUnusable, UserNameInvalid
 from catalog.errors import SqlError
-from catalog.rest.secret_files import lock_file, read_secret, stamp_of, write_secret
+from catalog.secret_files import lock_file, read_secret, stamp_of, write_secret
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.names import ensure_name, fold_name
 from gateway.authenticators.passwords import PasswordVerifier, is_password_hash

@@ -25,8 +25,8 @@ from catalog.conditions import (
 )
 from catalog.errors import SqlError
 from catalog.queries.store import dump_queries, open_queries
-from catalog.rest.credentials import use_credentials
 from catalog.store.backup import dump_entries
+from catalog.store.credentials import use_credentials
 from catalog.store.file_store import FileStore
 from catalog.store.remote import open_files
 from catalog.system.audit_table import log_files

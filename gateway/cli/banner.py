@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.engine import TableCount
 from gateway.configuration.config import Config
-from gateway.process.lifecycle import Ports
+from gateway.lifecycle import Ports
 from gateway.release import VERSION
 
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})

@@ -21,8 +21,8 @@ from gateway.__main__ import main as run_command
 from gateway.authenticators.password_file import User, load_users, store_user
 from gateway.authenticators.passwords import hash_password
 from gateway.cli.help import SETTINGS, help_text
-from gateway.configuration.config import Risk
-from gateway.observability.log_format import LogFormat, format_step
+from gateway.configuration.config import LogFormat, Risk
+from gateway.observability.log_format import format_step
 from gateway.process import parent
 from gateway.process.lifeline import has_parent
 

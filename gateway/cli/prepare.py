@@ -22,7 +22,8 @@ from engine.sample.lake import ensure_sample_lake
 from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archive_classes, compile_once
 from engine.spark.session import SparkOptions
 from gateway.cli.help import help_text
-from gateway.observability.log_format import LogFormat, set_up_log
+from gateway.configuration.config import LogFormat
+from gateway.observability.log_format import set_up_log
 
 EXIT_FAILED = 1
 # Writing takes about 15 seconds.

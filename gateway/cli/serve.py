@@ -29,11 +29,11 @@ from catalog.errors import SqlError
 from engine.sample.lake import ensure_sample_lake
 from gateway.cli.banner import Banner
 from gateway.cli.help import SETTINGS, help_text
-from gateway.configuration.config import Config, LogLevel
+from gateway.configuration.config import Config, LogFormat, LogLevel
 from gateway.configuration.loader import load_config
-from gateway.observability.log_format import LogFormat, format_step, set_up_log
+from gateway.configuration.umask import apply_umask
+from gateway.observability.log_format import format_step, set_up_log
 from gateway.process.lifeline import Lifeline, take_lifeline
-from gateway.process.umask import apply_umask
 from gateway.server import Server
 
 logger = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from catalog.rest.secret_files import read_secret
+from catalog.secret_files import read_secret
 
 _KINDS = ("file", "env", "systemd")
 _FOLDER_OF_SYSTEMD = "CREDENTIALS_DIRECTORY"

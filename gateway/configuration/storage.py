@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from catalog.conditions import CredentialInvalid
-from catalog.rest.credentials import Credential
+from catalog.store.credentials import Credential
 from gateway.configuration.fields import Constraint, setting
 from gateway.configuration.secrets import find_secret, is_reference
 

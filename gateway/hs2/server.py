@@ -26,7 +26,7 @@ from gateway.hs2.transport import ByteStream, Disconnected, open_transport
 from gateway.hs2.watch import Watch
 from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
 from gateway.process.tls import TlsServer
-from gateway.sessions.registry import Registry
+from gateway.registry import Registry
 
 logger = logging.getLogger(__name__)
 

@@ -69,14 +69,14 @@ from gateway.hs2.result_form import (
 )
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, parse_parameters, statement_trace_parent
-from gateway.observability.call_context import current_call, working_for
 from gateway.observability.status import describe
+from gateway.registry import Registry
 from gateway.results.result_buffer import Page
 from gateway.results.row_links import LinkedRows, RowLinks
 from gateway.sessions.bounded import EngineCalls
+from gateway.sessions.call_context import current_call, working_for
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 from gateway.sessions.session import Origin, Session, WantedResult
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11

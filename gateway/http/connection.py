@@ -47,9 +47,9 @@ from gateway.http.wire import (
     parse_head,
     skip_line_ends,
 )
-from gateway.observability.call_context import request_id_of
 from gateway.process.tls import TlsServer
 from gateway.results.row_links import RowLinks
+from gateway.sessions.call_context import request_id_of
 
 _HEAD_BYTES_CACHED = 4 << 10
 

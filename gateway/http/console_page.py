@@ -12,14 +12,14 @@ import secrets
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.resources import files
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from flask import Blueprint, Response, render_template, request
 from werkzeug.exceptions import NotFound
 
 from catalog.errors import SqlError
 from gateway.http.callers import Callers
-from gateway.process.lifecycle import Lifecycle
+from gateway.lifecycle import Lifecycle
 from gateway.release import VERSION
 
 _CONNECT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
@@ -78,9 +78,12 @@ def console_blueprint(
         try:
             callers.identity()
         except SqlError:
-            return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": "login"})
+            query = request.query_string.decode("latin-1")
+            after = f"?next={quote(f'?{query}')}" if query else ""
+            return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": f"login{after}"})
         nonce = secrets.token_urlsafe(16)
-        page = Response(console[_PAGE].replace(b"{nonce}", nonce.encode()), content_type="text/html; charset=utf-8")
+        content = _with_values(console[_PAGE], nonce=nonce, logins="yes" if callers.has_logins else "no")
+        page = Response(content, content_type="text/html; charset=utf-8")
         page.headers["Content-Security-Policy"] = _POLICY.format(nonce=nonce)
         page.headers["Referrer-Policy"] = "no-referrer"
         return page
@@ -94,3 +97,9 @@ def console_blueprint(
         return answer
 
     return routes
+
+
+def _with_values(page: bytes, **values: str) -> bytes:
+    for name, value in values.items():
+        page = page.replace(b"{%s}" % name.encode(), value.encode())
+    return page

@@ -8,8 +8,8 @@ from flask import Blueprint, Response
 
 from engine.runtime.metrics import Labels, MetricFamily
 from gateway.http.callers import Callers
+from gateway.lifecycle import Lifecycle
 from gateway.observability.server_metrics import server_metrics
-from gateway.process.lifecycle import Lifecycle
 
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

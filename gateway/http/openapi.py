@@ -110,6 +110,8 @@ _VERSION: Schema = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 _LIMIT: Schema = {"type": "integer", "minimum": 1, "maximum": 100_000}
 _OFFSET: Schema = {"type": "integer", "minimum": 0, "maximum": 2**62}
 _ORDER: Schema = {"type": "string", "pattern": r"^[0-9]{1,6}\.(asc|desc)$"}
+_CONDITIONS: Schema = {"type": "string", "description": "A JSON list of conditions, which all hold."}
+_COLUMN: Schema = {"type": "integer", "minimum": 0, "maximum": 999_999}
 _COLUMNS: Schema = {"type": "string", "pattern": "^[0-9]{1,6}(,[0-9]{1,6})*$"}
 _FORM: Schema = {"type": "string", "enum": ["text", "number"]}
 _FILE: Schema = {"type": "string", "enum": ["csv", "parquet", "arrow"]}
@@ -122,6 +124,7 @@ _WINDOW: dict[str, Schema] = {
     "offset": _OFFSET,
     "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
     "order": _ORDER,
+    "filter": _CONDITIONS,
     "columns": _COLUMNS,
     "form": _FORM,
     "cut": {"type": "integer", "minimum": 1, "maximum": 2**62, "description": "Characters of a cell."},
@@ -145,6 +148,10 @@ OPERATIONS: tuple[Described, ...] = (
     _get(f"{_STATEMENT}/result/chunks/{{index}}", "ResultChunk", "A chunk of a result, in any order and again.",
          others=(_ARROW, "text/csv")),
     _get(f"{_STATEMENT}/result/rows", _ARROW, "Rows of a result by position, sorted if asked for.", query=_WINDOW),
+    _get(f"{_STATEMENT}/result/count", "ResultCount", "The number of rows that satisfy conditions.",
+         query={"filter": _CONDITIONS}),
+    _get(f"{_STATEMENT}/result/statistics", "ResultStatistics", "Statistics of a column of a result.",
+         query={"column": _COLUMN, "filter": _CONDITIONS}),
     _get(f"{_STATEMENT}/result/file", "application/octet-stream", "The whole result as a file.",
          query={"format": _FILE}),
     _get(f"{_STATEMENT}/profile", "Profile", "How far a statement is, and what it has read."),
@@ -216,6 +223,8 @@ OPERATIONS: tuple[Described, ...] = (
     _get("/login", _HTML, "The log-in of browsers.", is_open=True),
     _post("/login", None, _HTML, "Log in; the answer has a cookie.", is_open=True,
           errors=(HTTPStatus.UNAUTHORIZED, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)),
+    _get("/login/provider", _HTML, "Redirect to the identity provider.", is_open=True),
+    _get("/login/callback", _HTML, "Log in by the parameters that the identity provider sends.", is_open=True),
     _post("/logout", None, _HTML, "Log out.", is_open=True),
     _get("/.well-known/databricks-config", "Table", "The identity provider, for Databricks' SDKs.", is_open=True),
     _get("/oidc/.well-known/oauth-authorization-server", "Table", "The identity provider's addresses.", is_open=True),

@@ -173,6 +173,15 @@ SCHEMAS: dict[str, Schema] = {
         next_chunk_index=COUNT,
         next_chunk_internal_link=STRING,
     ),
+    "ResultCount": answer("row_count", row_count=COUNT),
+    "ResultStatistics": answer(
+        "row_count null_count distinct_count min max",
+        row_count=COUNT,
+        null_count=COUNT,
+        distinct_count={"type": ["integer", "null"], "description": "Null if the values need too much memory."},
+        min=optional(STRING),
+        max=optional(STRING),
+    ),
     "Profile": answer(
         "statement_id state stages tasks reads rows log",
         statement_id=UUID,

@@ -19,7 +19,7 @@ from catalog.conditions import StatementTimedOut
 from engine.engine import Engine
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
-from gateway.process.lifecycle import Lifecycle, Phase
+from gateway.lifecycle import Lifecycle, Phase
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Any
 from engine.runtime.trace_parent import trace_parent_of
 from gateway.http.wire import REQUEST_ID
 from gateway.http.wsgi import Application
-from gateway.observability.call_context import CallContext, request_id_of, working_for
+from gateway.sessions.call_context import CallContext, request_id_of, working_for
 
 TRACE_PARENT = "traceparent"
 

@@ -38,12 +38,12 @@ from gateway.http.requests import (
 from gateway.http.session_context import context_of
 from gateway.http.staged_links import LinkSigner
 from gateway.http.waiting import WaitQueue, wait_for_end
+from gateway.lifecycle import Lifecycle
 from gateway.observability.status import describe
-from gateway.process.lifecycle import Lifecycle
+from gateway.registry import Registry
 from gateway.sessions.bounded import EngineCalls
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 from gateway.sessions.session import Session
 
 # The WSGI environment key for the client socket's file descriptor.

@@ -36,9 +36,9 @@ from gateway.http.hosts import KnownHosts, ensure_own_page
 from gateway.http.request_ids import TRACE_PARENT, call_of
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.wire import REQUEST_ID, Answer, Head, Request, format_answer
-from gateway.observability.call_context import current_call, note_user, request_id_of, working_for
 from gateway.observability.status import describe
 from gateway.results.row_links import LinkedRows
+from gateway.sessions.call_context import current_call, note_user, request_id_of, working_for
 
 CONTENT_TYPE = "application/x-thrift"
 ARROW_STREAM = "application/vnd.apache.arrow.stream"

@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from catalog.errors import SqlError
 from gateway.http.connection import Connection
 from gateway.http.wire import Answer, Request, Rest, format_refusal
-from gateway.observability.call_context import CallContext, request_id_of, working_for
+from gateway.sessions.call_context import CallContext, request_id_of, working_for
 
 logger = logging.getLogger(__name__)
 

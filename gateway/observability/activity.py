@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from engine.runtime.activity import QueryRow, SessionRow
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
+from gateway.lifecycle import Lifecycle
 from gateway.observability.history import StatementInfo
 from gateway.observability.server_metrics import server_metrics
-from gateway.process.lifecycle import Lifecycle
 from gateway.sessions.session import Session
 
 

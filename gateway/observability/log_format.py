@@ -1,6 +1,6 @@
 """Log formats: text lines, or JSON objects, one per line.
 
-Both contain the call that a line is about (`gateway/observability/call_context.py`), and no secrets
+Both contain the call that a line is about (`gateway/sessions/call_context.py`), and no secrets
 (`gateway/observability/redaction.py`). The JSON fields are `time` (UTC, milliseconds), `level`, `logger`, `message`,
 `thread`, and if known `request_id`, `session_id`, `statement_id`, `user`, `trace_id` and `exception`, a traceback.
 """
@@ -11,20 +11,15 @@ import datetime as dt
 import json
 import logging
 import threading
-from enum import StrEnum
 from typing import TextIO
 
-from gateway.observability.call_context import current_call
+from gateway.configuration.config import LogFormat
 from gateway.observability.redaction import redact
+from gateway.sessions.call_context import current_call
 
 logger = logging.getLogger(__name__)
 
 _SHOWN = {"statement_id": "statement", "session_id": "session", "request_id": "request"}
-
-
-class LogFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
 
 
 class TextFormatter(logging.Formatter):

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.runtime.metrics import MetricFamily, MetricKind, Sample, counter, family_with_labels, gauge
-from gateway.process.lifecycle import Lifecycle, Phase
+from gateway.lifecycle import Lifecycle, Phase
+from gateway.registry import Registry
 from gateway.release import VERSION
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 
 _OPEN_STATES = (OperationState.PENDING, OperationState.RUNNING, OperationState.STREAMING)
 _STARTED_S = time.time()

@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Protocol, assert_never
 
 from catalog.conditions import TracingNotInstalled
-from catalog.rest.secret_files import read_secret
+from catalog.secret_files import read_secret
 from engine.concurrency.retry import RetryReason
 from engine.runtime.accesses import Commit
 from engine.runtime.profile import SparkJob, Stage, StageSpan
 from gateway.configuration.config import StatementText, TracingSection
 from gateway.observability.redaction import redact, without_literals
-from gateway.observability.trace import Trace
 from gateway.sessions.operation import Operation
+from gateway.sessions.trace import Trace
 
 logger = logging.getLogger(__name__)
 

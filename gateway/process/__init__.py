@@ -1,4 +1,4 @@
-"""The process: its parent, life cycle, sockets, TLS, and supervised threads.
+"""The process: its parent, sockets, TLS, and supervised threads.
 
-Imports the configuration and values from `gateway.sessions`. Start at `lifecycle.py`.
+Imports the configuration, log formats and `gateway/lifecycle.py`. Start at `parent.py`.
 """

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from catalog.conditions import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
 from gateway.configuration.config import Risk
-from gateway.process.lifecycle import Ports
+from gateway.lifecycle import Ports
 
 
 def ensure_may_listen(host: str, *, authenticates: bool, encrypts: bool, risks: Collection[str]) -> None:

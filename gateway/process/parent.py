@@ -31,7 +31,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 
-from gateway.observability.log_format import LogFormat, format_step
+from gateway.configuration.config import LogFormat
+from gateway.observability.log_format import format_step
 from gateway.process.lifeline import VARIABLE, has_parent
 
 # The exit code for a failed server, so that systemd restarts it.

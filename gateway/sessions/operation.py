@@ -41,11 +41,11 @@ from engine.runtime.profile import Profile, Stage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from engine.runtime.statement_class import StatementClass
-from gateway.observability.call_context import current_call
-from gateway.observability.trace import Trace
 from gateway.results.result_buffer import Page, ResultBuffer, Span
 from gateway.results.result_store import ResultStore
+from gateway.sessions.call_context import current_call
 from gateway.sessions.operation_state import TRANSITIONS, OperationState
+from gateway.sessions.trace import Trace
 
 logger = logging.getLogger(__name__)
 

@@ -19,9 +19,9 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 
 from catalog.conditions import TooManyAbandoned, TooManyAbandonedOfOwner
-from gateway.observability.call_context import working_for
 from gateway.sessions.admission import Admission
 from gateway.sessions.admission_rules import GroupRules
+from gateway.sessions.call_context import working_for
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 

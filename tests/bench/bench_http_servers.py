@@ -48,10 +48,10 @@ from gateway.http.callers import PEER
 from gateway.http.connection import Connection, HttpLimits, State
 from gateway.http.server import HttpServer, HttpSettings
 from gateway.http.wire import HEAD_BYTES_MAX, Head, Request
-from gateway.process.lifecycle import Lifecycle, Ports
+from gateway.lifecycle import Lifecycle, Ports
 from gateway.process.tls import TlsFiles, TlsServer
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
-from gateway.sessions.registry import Registry
 from tests.bench.statement_client import MEGA, STATEMENTS, Memory, resident_bytes
 from tests.certificates import Certificate, make_certificate
 from tests.gateway.arrow_engine import ArrowEngine

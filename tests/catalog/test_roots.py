@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from catalog.conditions import PathNotAllowed, RestTableInLake, StorageNotAvailable
-from catalog.discovery.roots import (
+from catalog.rest.places import RestPlaces
+from catalog.roots import (
     AllowedRoots,
     canonical_location,
     configured_location,
@@ -17,7 +18,6 @@ from catalog.discovery.roots import (
     may_be_below,
     overlap,
 )
-from catalog.rest.places import RestPlaces
 
 
 @pytest.fixture

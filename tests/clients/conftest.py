@@ -14,7 +14,7 @@ from py4j.java_gateway import JavaGateway
 
 from catalog.conditions import TableNotFound
 from gateway.process.tls import TlsFiles, TlsServer
-from gateway.sessions.registry import Registry
+from gateway.registry import Registry
 from tests.certificates import Certificate, make_certificate
 from tests.clients.drivers import Driver, open_driver, start_jvm
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows

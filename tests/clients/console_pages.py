@@ -56,7 +56,7 @@ def opened(browser: Browser, url: str, failed_requests: str | None = None) -> It
     page.goto(url)
     yield page
     page.close()
-    assert not complaints, complaints
+    assert complaints == [], str(complaints)
 
 
 @pytest.fixture(scope="module")

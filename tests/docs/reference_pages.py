@@ -47,10 +47,10 @@ from gateway.configuration.config import settings as server_settings
 from gateway.configuration.loader import _to_toml
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.openapi import OPERATIONS
+from gateway.lifecycle import Lifecycle, Ports
 from gateway.observability.server_metrics import server_metrics
-from gateway.process.lifecycle import Lifecycle, Ports
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import STATEMENTS, LocalClient
 from tests.paths import ROOT

@@ -14,12 +14,12 @@ from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from engine.runtime.statement_class import StatementClass, class_of
+from gateway.registry import Registry
 from gateway.sessions.admission import Admission
 from gateway.sessions.admission_rules import AdmissionRules, GroupRules
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import eventually
 

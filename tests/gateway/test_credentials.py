@@ -12,7 +12,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from catalog.conditions import SecretReadable
 from catalog.errors import SqlError
-from catalog.rest.credentials import Credential, hadoop_settings, options_for, use_credentials
+from catalog.store.credentials import Credential, hadoop_settings, options_for, use_credentials
 from catalog.store.remote import open_files
 from engine.storage.storage import open_storage
 from gateway.configuration.loader import load_config

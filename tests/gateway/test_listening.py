@@ -10,7 +10,7 @@ import pytest
 
 from catalog.conditions import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
 from gateway.configuration.config import Risk
-from gateway.process.lifecycle import Ports
+from gateway.lifecycle import Ports
 from gateway.process.listening import ensure_may_listen, ensure_port_free, remove_port_file, write_port_file
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from engine.runtime.trace_parent import trace_parent_of
-from gateway.observability.call_context import CallContext, working_for
-from gateway.observability.log_format import JsonFormatter, LogFormat, TextFormatter, format_step, set_up_log
+from gateway.configuration.config import LogFormat
+from gateway.observability.log_format import JsonFormatter, TextFormatter, format_step, set_up_log
+from gateway.sessions.call_context import CallContext, working_for
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 CALL = CallContext(

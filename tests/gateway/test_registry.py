@@ -29,11 +29,11 @@ from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.runtime.identity import Identity, Method, Scope
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
+from gateway.registry import Registry
 from gateway.sessions.admission_rules import AdmissionRules, GroupRules
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import TEXT_CHARACTERS_MAX, Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import Answer, ArrowEngine
 from tests.gateway.http.conftest import eventually
 

@@ -16,7 +16,7 @@ from catalog.conditions import HostNotLoopback, PortFileUnwritable, PortInUse, S
 from engine.runtime.results import empty_result
 from gateway.configuration.config import Config
 from gateway.configuration.loader import load_config
-from gateway.process.lifecycle import Ports
+from gateway.lifecycle import Ports
 from gateway.server import OnFailure, Progress, Server
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import STATEMENTS, eventually

@@ -17,7 +17,6 @@ from catalog.conditions import RestCatalogNotAvailable, RestSigningNotSupported
 from catalog.entries import CatalogEntry
 from catalog.names import ICEBERG, CatalogName
 from catalog.rest.connections import RestPolicy, RestSecret
-from catalog.rest.credentials import Credential, use_credentials
 from catalog.rest.names import RestCatalogs
 from catalog.rest.vended import (
     GivenCredentials,
@@ -27,6 +26,7 @@ from catalog.rest.vended import (
     storage_options,
     vended_by,
 )
+from catalog.store.credentials import Credential, use_credentials
 from engine.iceberg.manifests.decoded import Decoded
 from engine.storage.storage import FsspecStorage
 from engine.storage.vended_storage import VendedStorage, credentials_id_of

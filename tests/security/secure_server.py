@@ -18,9 +18,9 @@ from thrift.transport.TTransport import TFramedTransport, TTransportBase
 from engine.engine import Engine
 from gateway.configuration.loader import load_config
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from gateway.process.lifecycle import Ports
+from gateway.lifecycle import Ports
+from gateway.registry import Registry
 from gateway.server import Server
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import connect, sasl_frame
 

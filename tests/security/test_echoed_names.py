@@ -14,8 +14,8 @@ from engine.main import LakeEngine
 from engine.spark.session import SparkDriver
 from gateway.hs2.gen import ttypes as t
 from gateway.observability.status import describe
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
-from gateway.sessions.registry import Registry
 from tests.gateway.hs2.wire import V10
 from tests.security.guarded_lake import ROOT, GuardedLake
 from tests.security.secure_server import SESSIONS, STATEMENTS, SecureServer, basic

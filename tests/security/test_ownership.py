@@ -14,7 +14,7 @@ from engine.runtime.identity import Identity, Method
 from gateway.authenticators.password_file import User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
 from gateway.hs2.gen import ttypes as t
-from gateway.sessions.registry import READ_AFTER_EXPIRY_S
+from gateway.registry import READ_AFTER_EXPIRY_S
 from tests.gateway.hs2.test_server import OPEN
 from tests.gateway.hs2.wire import INVALID, OK, execute, fetch, open_session
 from tests.security.secure_server import SESSIONS, STATEMENTS, SecureServer, basic

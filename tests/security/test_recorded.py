@@ -15,8 +15,8 @@ from gateway.audit.auditor import LogAuditor
 from gateway.audit.chain import verify
 from gateway.authenticators.password_file import remove_user
 from gateway.configuration.config import OnFailure, StatementText
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import eventually
 from tests.security.secure_server import STATEMENTS, SecureServer, basic

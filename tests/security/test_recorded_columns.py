@@ -16,10 +16,10 @@ from gateway.audit.audit_log import AuditLog, log_contents
 from gateway.audit.auditor import LogAuditor
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.observability.redaction import identifiers
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 from tests.gateway.http.conftest import eventually
 from tests.security.guarded_lake import ROOT, GuardedLake
 

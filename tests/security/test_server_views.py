@@ -16,12 +16,12 @@ from engine.binding.binder import Binder
 from engine.binding.bound import BoundTable
 from engine.main import LakeEngine
 from engine.spark.session import SparkDriver
+from gateway.lifecycle import Lifecycle, Ports
 from gateway.observability.activity import ServerActivity
-from gateway.process.lifecycle import Lifecycle, Ports
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 from gateway.sessions.session import Origin, Session
 from tests.security.guarded_lake import GuardedLake
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
-from catalog.rest.credentials import Credential, use_credentials
+from catalog.store.credentials import Credential, use_credentials
 from engine.main import EngineOptions, open_sources
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
-from catalog.rest.credentials import Credential, use_credentials
+from catalog.store.credentials import Credential, use_credentials
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver

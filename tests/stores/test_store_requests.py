@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from catalog.rest.credentials import options_for
+from catalog.store.credentials import options_for
 from engine.storage.storage import UNLISTED_MARK, FsspecStorage
 from tests.stores.s3_lake import BUCKET, S3Server, s3_server
 

@@ -30,10 +30,10 @@ from catalog.conditions import (
     TableAlreadyExists,
     TableNotFound,
 )
-from catalog.discovery.roots import is_local
 from catalog.entries import TableEntry
 from catalog.errors import SqlError
 from catalog.rest.names import is_rest, without_place
+from catalog.roots import is_local
 from catalog.store.files import LOG_FOLDER, is_version
 from engine.binding.bound import BoundTable, Outcome
 from engine.concurrency.retry import RetryPolicy

@@ -13,8 +13,8 @@ from functools import partial
 from threading import Lock
 
 from catalog.conditions import IcebergSnapshotNotFound, IcebergTableNotFound, RestConflict, TableAlreadyExists
-from catalog.discovery.roots import AllowedRoots, canonical_location
 from catalog.rest.names import RestCatalogs, is_rest, table_at, without_place
+from catalog.roots import AllowedRoots, canonical_location
 from engine.formats.iceberg.rest_creation import NewRestTable, staged_address
 from engine.formats.iceberg.rest_store import RestMetadataStore
 from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms

@@ -38,10 +38,10 @@ from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.exchange import Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 from gateway.configuration.config import OnFailure, StatementText
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 from gateway.sessions.session import Origin
 from tests.gateway.arrow_engine import ArrowEngine, fails, rows
 from tests.gateway.http.conftest import eventually

@@ -21,8 +21,8 @@ from gateway.audit.auditor import LogAuditor
 from gateway.audit.lineage_sender import LineageEvents, LineageSender
 from gateway.audit.start import make_auditor
 from gateway.configuration.config import AuditSection, LineageSection, OnFailure, StatementText
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import eventually
 

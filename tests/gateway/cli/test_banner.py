@@ -7,7 +7,7 @@ import pytest
 from engine.engine import TableCount
 from gateway.cli.banner import Banner
 from gateway.configuration.loader import load_config
-from gateway.process.lifecycle import Ports
+from gateway.lifecycle import Ports
 
 PORTS = Ports(thrift=10000, http=8080)
 

@@ -22,10 +22,10 @@ from gateway.__main__ import _COMMANDS, main
 from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
-from gateway.process.lifecycle import Lifecycle, Ports
+from gateway.lifecycle import Lifecycle, Ports
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine, rows
 from tests.gateway.http.conftest import eventually, thrift_route
 from tests.paths import ROOT

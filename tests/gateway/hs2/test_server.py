@@ -21,7 +21,7 @@ from gateway.hs2.gen import TCLIService
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.messages import encode_struct, format_header
 from gateway.hs2.server import ThriftServer, ThriftSettings
-from gateway.sessions.registry import Registry
+from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import connect, log_in, open_session, read_all, sasl_frame, serving, unframed_client
 from tests.gateway.http.conftest import eventually

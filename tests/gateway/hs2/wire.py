@@ -21,8 +21,8 @@ from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.hs2.service import Client, Service
 from gateway.process.supervision import OnDeath, ignore_death
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 
 OK, ERROR, INVALID = t.TStatusCode.SUCCESS_STATUS, t.TStatusCode.ERROR_STATUS, t.TStatusCode.INVALID_HANDLE_STATUS

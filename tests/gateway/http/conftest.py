@@ -25,10 +25,10 @@ from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
 from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.thrift_route import ThriftRoute
-from gateway.process.lifecycle import Lifecycle, Ports
+from gateway.lifecycle import Lifecycle, Ports
 from gateway.process.tls import TlsServer
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
-from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 
 STATEMENTS = "/api/2.0/sql/statements"

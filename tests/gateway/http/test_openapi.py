@@ -10,7 +10,7 @@ import pytest
 from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.openapi import OPERATIONS, Described, openapi_document
-from gateway.process.lifecycle import Lifecycle
+from gateway.lifecycle import Lifecycle
 from tests.gateway.http.conftest import Api
 
 

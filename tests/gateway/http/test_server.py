@@ -15,7 +15,7 @@ import pytest
 from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
-from gateway.process.lifecycle import Lifecycle
+from gateway.lifecycle import Lifecycle
 from gateway.sessions.operation_state import OperationState
 from tests.gateway.http.conftest import STATEMENTS, Live, eventually, thrift_route
 

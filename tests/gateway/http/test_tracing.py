@@ -19,11 +19,11 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.spark.session import SparkDriver
 from gateway.configuration.config import StatementText, TracingSection
-from gateway.observability.trace import Trace
 from gateway.observability.tracing import StatementTracer, make_tracer, statement_span
+from gateway.registry import Registry
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
-from gateway.sessions.registry import Registry
+from gateway.sessions.trace import Trace
 from tests.gateway.arrow_engine import modifies, rows
 from tests.gateway.http.conftest import STATEMENTS, Api, Maker
 from tests.gateway.otlp_receiver import Collector, Received, collecting

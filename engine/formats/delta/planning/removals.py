@@ -9,7 +9,7 @@ delta-spark, unless the session has disabled the check; running statements on th
 from __future__ import annotations
 
 from catalog.conditions import RetentionNegative, RetentionTooShort, StatementNotSupported
-from catalog.discovery.roots import canonical_location
+from catalog.roots import canonical_location
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.restored import restored_definition
 from engine.delta.snapshot.snapshot import Snapshot

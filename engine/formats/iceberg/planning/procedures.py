@@ -12,8 +12,8 @@ from catalog.conditions import (
     StatementNotSupported,
     WrongArgument,
 )
-from catalog.discovery.roots import canonical_location
 from catalog.rest.names import is_rest
+from catalog.roots import canonical_location
 from engine.binding.bound import BoundStatement, BoundTable, BoundView
 from engine.errors.table_errors import name_table_in_errors
 from engine.formats.iceberg.planning.plans import CallPlan, RegisterPlan

@@ -1,5 +1,6 @@
 // The server's HTTP interface: requests, their answers as types, and its errors as one class.
 
+import { noteEnd, watchStatement } from "./catalog_changes";
 import { parseExact } from "./exact_json";
 
 /** Of a table; text where a number would not be exact. */
@@ -114,6 +115,25 @@ export interface AccessEntry {
   user_name?: string;
   group_name?: string;
   permission_level: Exclude<Permission, "OWNER">;
+}
+
+/** An answer with the first rows of the result, as text. */
+export interface InlineAnswer extends Omit<StatementAnswer, "manifest"> {
+  manifest?: { schema: { columns: ResultColumn[] }; total_chunk_count: number };
+  result?: InlineRows;
+}
+
+export interface InlineRows {
+  data_array?: (string | null)[][];
+}
+
+export interface TokenRow {
+  token_id: string;
+  creation_time: number;
+  expiry_time: number;
+  comment: string;
+  created_by_username: string;
+  scope: "sql" | "read-only";
 }
 
 export interface TableRead {
@@ -241,6 +261,37 @@ export interface SessionRow {
   running: number;
 }
 
+export interface TableStatistics {
+  rows: number | null;
+  files: number;
+  /** Why values are missing. */
+  reason: string | null;
+  columns: { name: string; type: string; min: string | null; max: string | null; null_count: number | null }[];
+}
+
+/** A table or view up or down the lineage; `hidden` counts those that the user may not see. */
+export interface Relation {
+  catalog: string;
+  schema: string;
+  name: string;
+  type: string;
+  hidden?: number;
+}
+
+/** Of a column of a result. */
+export interface ResultStatistics {
+  row_count: number;
+  null_count: number;
+  distinct_count: number | null;
+  min: string | null;
+  max: string | null;
+}
+
+export interface Me {
+  userName: string;
+  groups: { display: string }[];
+}
+
 export interface TableName {
   catalog: string;
   schema: string;
@@ -250,7 +301,7 @@ export interface TableName {
 const SQL = "api/2.0/sql";
 const CATALOG = "api/2.0/catalog";
 
-/** Asks for JSON; a log-in that has ended leads to the page for it. */
+/** Requests JSON; a login that has ended leads to the login page, which returns to this page. */
 async function ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   return parseExact(await (await send(method, path, body, signal)).text()) as T;
 }
@@ -263,7 +314,10 @@ async function send(method: string, path: string, body?: unknown, signal?: Abort
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   if (answer.ok) return answer;
-  if (answer.status === 401) location.assign("login");
+  if (answer.status === 401) {
+    location.assign(`login?next=${encodeURIComponent(location.search + location.hash)}`);
+    return new Promise<never>(() => undefined); // nothing is shown as failed while the browser leaves the page
+  }
   throw new ApiError(answer.status, await failureOf(answer));
 }
 
@@ -280,17 +334,31 @@ function query(path: string, parameters: Record<string, string | number | undefi
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
+/** Loads lists of the catalog again when the statement has ended, if it may change the catalog. */
+async function watched<T extends Omit<StatementAnswer, "manifest">>(text: string, answer: Promise<T>): Promise<T> {
+  watchStatement((await answer).statement_id, text);
+  return ended(answer);
+}
+
+async function ended<T extends Omit<StatementAnswer, "manifest">>(answer: Promise<T>): Promise<T> {
+  const { statement_id: id, status } = await answer;
+  noteEnd(id, status.state);
+  return answer;
+}
+
 export interface RowsQuery {
   offset: number;
   limit: number;
   order?: string;
+  /** Conditions as JSON (`selection.ts`). */
+  filter?: string;
   columns?: string;
   form?: "text" | "number";
   cut?: number;
 }
 
 export const api = {
-  me: () => ask<{ userName: string; groups: { display: string }[] }>("GET", "api/2.0/preview/scim/v2/Me"),
+  me: () => ask<Me>("GET", "api/2.0/preview/scim/v2/Me"),
   openSession: (catalog?: string, schema?: string) =>
     ask<SessionContext>("POST", `${SQL}/sessions`, { catalog, schema }),
   changeSession: (id: string, catalog: string, schema: string) =>
@@ -298,7 +366,7 @@ export const api = {
   endSession: (id: string) => ask<object>("DELETE", `${SQL}/sessions/${id}`),
   endAnySession: (id: string) => ask<object>("POST", `${SQL}/sessions/${id}/end`),
   submit: (statement: string, session_id: string, row_limit: number, parameters: Parameter[] = []) =>
-    ask<StatementAnswer>("POST", `${SQL}/statements`, {
+    watched(statement, ask<StatementAnswer>("POST", `${SQL}/statements`, {
       statement,
       parameters,
       session_id,
@@ -306,9 +374,14 @@ export const api = {
       wait_timeout: "0s",
       disposition: "EXTERNAL_LINKS",
       format: "ARROW_STREAM",
-    }),
+    })),
   statement: (id: string, wait_s: number) =>
-    ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` })),
+    ended(ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` }))),
+  submitInline: (statement: string, wait_s: number) =>
+    watched(statement, ask<InlineAnswer>("POST", `${SQL}/statements`, { statement, wait_timeout: `${wait_s}s` })),
+  statementInline: (id: string, wait_s: number) =>
+    ended(ask<InlineAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` }))),
+  chunk: (id: string, index: number) => ask<InlineRows>("GET", `${SQL}/statements/${id}/result/chunks/${index}`),
   profile: (id: string) => ask<Profile>("GET", `${SQL}/statements/${id}/profile`),
   cancel: (id: string) => ask<object>("POST", `${SQL}/statements/${id}/cancel`),
   close: (id: string) => ask<object>("DELETE", `${SQL}/statements/${id}`),
@@ -316,6 +389,10 @@ export const api = {
     const answer = await send("GET", query(`${SQL}/statements/${id}/result/rows`, { ...rows }), undefined, signal);
     return new Uint8Array(await answer.arrayBuffer());
   },
+  resultCount: async (id: string, filter?: string) =>
+    (await ask<{ row_count: number }>("GET", query(`${SQL}/statements/${id}/result/count`, { filter }))).row_count,
+  resultStatistics: (id: string, column: number, filter?: string) =>
+    ask<ResultStatistics>("GET", query(`${SQL}/statements/${id}/result/statistics`, { column, filter })),
   fileUrl: (id: string, format: "csv" | "parquet") => query(`${SQL}/statements/${id}/result/file`, { format }),
   /** `current` is the one that statements begin in. */
   catalogs: () => ask<{ catalogs: { name: string }[]; current: string }>("GET", `${CATALOG}/catalogs`),
@@ -325,9 +402,14 @@ export const api = {
     (await ask<{ tables: TableRow[] }>("GET", query(`${CATALOG}/tables`, { catalog, schema }))).tables,
   columns: async (catalog: string, schema: string, table: string) =>
     (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema, table }))).columns,
+  /** Of all tables of a schema; reads their logs. */
+  schemaColumns: async (catalog: string, schema: string) =>
+    (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema }))).columns,
   table: (name: TableName, version?: Version) =>
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
+  columnStatistics: (name: TableName) => ask<TableStatistics>("GET", query(`${CATALOG}/column_statistics`, { ...name })),
+  lineage: (name: TableName) => ask<{ upstream: Relation[]; downstream: Relation[] }>("GET", query(`${CATALOG}/lineage`, { ...name })),
   versions: async (name: TableName) =>
     (await ask<{ versions: VersionRow[] }>("GET", query(`${CATALOG}/versions`, { ...name }))).versions,
   files: async (name: TableName, version?: Version, limit = 1000) =>
@@ -335,6 +417,10 @@ export const api = {
   queries: (text: string, status?: string) =>
     ask<{ res: QueryRow[]; has_next_page: boolean }>("GET", query(`${SQL}/history/queries`, { text, status })),
   cancelQuery: (id: string) => ask<object>("POST", `${SQL}/history/queries/${id}/cancel`),
+  tokens: async () => (await ask<{ token_infos: TokenRow[] }>("GET", "api/2.0/token/list")).token_infos,
+  createToken: (comment: string, lifetime_seconds: number, scope: TokenRow["scope"]) =>
+    ask<{ token_value: string; token_info: TokenRow }>("POST", "api/2.0/token/create", { comment, lifetime_seconds, scope }),
+  revokeToken: (token_id: string) => ask<object>("POST", "api/2.0/token/delete", { token_id }),
   sessions: async () => (await ask<{ sessions: SessionRow[] }>("GET", `${SQL}/sessions`)).sessions,
   parse: async (statement: string) =>
     (await ask<{ statements: ParsedStatement[] }>("POST", `${SQL}/parse`, { statement })).statements,

@@ -5,15 +5,16 @@ import { api } from "./api";
 import { addRoute, startRouter } from "./router";
 import { openResult } from "./results_link";
 import { resumeRuns } from "./runner";
-import { openQuery, userName } from "./saved_queries";
+import { openQuery } from "./saved_queries";
 import { Shell } from "./shell";
-import { continuesOnError, restoreTabs, rowLimit, tabs, theme } from "./state";
+import { continuesOnError, me as currentUser, panelWidth, restoreTabs, rowLimit, tabs, theme } from "./state";
 import { strings } from "./strings";
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
   localStorage.setItem("delta-gateway.console.theme", theme.value);
 });
+effect(() => localStorage.setItem("delta-gateway.console.panel", String(panelWidth.value)));
 effect(() => localStorage.setItem("delta-gateway.console.rows", String(rowLimit.value)));
 effect(() => localStorage.setItem("delta-gateway.console.continue", String(continuesOnError.value)));
 
@@ -24,9 +25,9 @@ async function start(): Promise<void> {
     page.textContent = strings.common.serverDoesNotAnswer;
     return;
   }
+  currentUser.value = me;
   restoreTabs(me.userName);
   for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRuns(tab);
-  userName.value = me.userName;
   addRoute("query", ([id = ""]) => openQuery(id));
   addRoute("result", ([id = ""]) => openResult(id));
   await startRouter();

@@ -4,7 +4,8 @@ import { api } from "./api";
 import { Chart } from "./chart";
 import { FailurePanel } from "./failure";
 import { formatBytes, formatCount, formatDuration } from "./format";
-import { copyText, Grid } from "./grid";
+import { copyWithNotice } from "./clipboard";
+import { Grid } from "./grid";
 import { ProfileView, Progress } from "./profile";
 import { isRunning } from "./runner";
 import { copyLink } from "./saved_queries";
@@ -145,7 +146,7 @@ function TextOrRows({ tab, run, result }: { tab: SqlTab; run: Run; result: Resul
   }
   return (
     <div class="text-result">
-      <Button icon="copy" variant="quiet" onClick={() => void copyText(text)}>{strings.results.copyText}</Button>
+      <Button icon="copy" variant="quiet" onClick={() => void copyWithNotice(text)}>{strings.results.copyText}</Button>
       <pre tabIndex={0} aria-label={strings.results.text}>{text}</pre>
     </div>
   );

@@ -111,11 +111,6 @@ function isGone(failure: Failure): boolean {
   return failure.condition?.startsWith("INVALID_HANDLE") ?? false;
 }
 
-/** The result in another order; without one as it came. */
-export function ordered(result: Result, order: string | undefined): Result {
-  return { ...result, order, rows: windowsOf(result.statementId, result.total, order) };
-}
-
 async function submit(tab: SqlTab, text: string): Promise<StatementAnswer> {
   const parameters = await parametersOf(tab, text);
   const known = tab.sessionId.value;
@@ -222,12 +217,13 @@ function resultOf(answer: StatementAnswer): Result | undefined {
     bytes: manifest.total_byte_count,
     truncated: manifest.truncated,
     fromCache: manifest.from_result_cache ?? false,
-    rows: windowsOf(statementId, manifest.total_row_count, undefined),
+    rows: windowsOf(statementId, manifest.total_row_count),
   };
 }
 
-function windowsOf(id: string, total: number, order: string | undefined): RowWindows {
-  return new RowWindows(total, (offset, limit, signal, cut) => api.rows(id, { offset, limit, order, cut }, signal));
+function windowsOf(id: string, total: number): RowWindows {
+  return new RowWindows(total, (offset, limit, signal, cut, columns) =>
+    api.rows(id, { offset, limit, cut, columns: columns?.join(",") }, signal));
 }
 
 export function failureOf(error: unknown): Failure {

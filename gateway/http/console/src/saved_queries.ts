@@ -1,13 +1,13 @@
 // Saved queries: the list of those that the user may see, and what is done with one of them.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { ApiError, api, type Parameter, type QueryContent, type SavedQuery } from "./api";
 import { replaceText } from "./editor";
 import { failureParts } from "./failure_parts";
-import { copyText } from "./grid";
+import { copyText } from "./clipboard";
 import { folderPath, folderPaths } from "./query_tree";
 import { linkTo } from "./router";
 import { failureOf } from "./runner";
-import { openMissingTab, openSavedQuery, removeTab, renameTab, tabs, type SqlTab } from "./state";
+import { me, openMissingTab, openSavedQuery, removeTab, renameTab, tabs, type SqlTab } from "./state";
 import { strings } from "./strings";
 import { asked, confirmed } from "./ui/dialog";
 import { notify } from "./ui/notice";
@@ -23,7 +23,7 @@ export const listProblem = signal<string>();
 export const searchText = signal("");
 export const queryDialog = signal<QueryDialog>();
 /** The user of the page; their queries come first. */
-export const userName = signal("");
+export const userName = computed(() => me.value?.userName ?? "");
 
 export async function loadQueries(): Promise<void> {
   try {
@@ -174,8 +174,8 @@ export async function deleteFolder(path: string, count: number): Promise<void> {
 }
 
 export async function copyLink(...parts: string[]): Promise<void> {
-  await copyText(linkTo(...parts));
-  notify(strings.queries.linkCopied);
+  const link = linkTo(...parts);
+  notify((await copyText(link)) ? strings.queries.linkCopied : link);
 }
 
 async function reported(action: () => Promise<void>): Promise<void> {

@@ -1,15 +1,21 @@
 // The frame of the page: navigation at the left, the catalog beside it, tabs with their contents in the rest.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Activity } from "./activity";
+import { Grants } from "./admin/grants";
+import { Policies } from "./admin/policies";
+import { Tokens } from "./admin/tokens";
+import { Users } from "./admin/users";
 import { Browser } from "./browser";
+import { catalogVersion } from "./catalog_changes";
 import { loadNames } from "./names";
+import { PanelEdge } from "./panel_edge";
 import { isBusy } from "./runner";
 import { QueryDialogs } from "./query_dialogs";
 import { SavedQueries } from "./query_list";
 import { hasChanges, loadQueries, renameQuery } from "./saved_queries";
 import { close, onShortcut, ShortcutsDialog } from "./shortcuts";
 import { SqlView } from "./sql_view";
-import { activeId, activeTab, closedTabs, isPanelOpen, openPageTab, openSqlTab, panelPart, renameTab, reopenTab, tabs, theme, type Page, type Tab } from "./state";
+import { activeId, activeTab, closedTabs, hasLogins, isPanelOpen, openPageTab, openSqlTab, PAGES, panelPart, panelWidth, renameTab, reopenTab, tabs, theme, type Page, type Tab } from "./state";
 import { strings } from "./strings";
 import { TableView } from "./table_view";
 import { IconButton } from "./ui/button";
@@ -23,11 +29,10 @@ const THEMES = ["system", "light", "dark"] as const;
 const THEME_ICONS: Record<(typeof THEMES)[number], IconName> = { system: "system", light: "sun", dark: "moon" };
 
 export function Shell({ user }: { user: string }) {
-  const [reload, setReload] = useState(0);
   const [help, setHelp] = useState(false);
   useEffect(() => {
     loadNames().catch(() => undefined); // the editor works without
-  }, [reload]);
+  }, [catalogVersion.value]);
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === "F1") {
@@ -39,7 +44,8 @@ export function Shell({ user }: { user: string }) {
     return () => removeEventListener("keydown", onKey);
   }, []);
   return (
-    <div class={isPanelOpen.value ? "console" : "console panel-closed"}>
+    <div class={isPanelOpen.value ? "console" : "console panel-closed"} style={{ "--panel-width": `${panelWidth.value}px` }}>
+      <a class="skip" href="#main" onClick={skip}>{strings.shell.skip}</a>
       <Rail user={user} onHelp={() => setHelp(true)} />
       <aside class="panel" aria-label={strings.shell.catalog} hidden={!isPanelOpen.value}>
         <header class="panel-head">
@@ -50,13 +56,14 @@ export function Shell({ user }: { user: string }) {
             onChange={(part) => (panelPart.value = part)}
           />
           <span class="spacer" />
-          <IconButton icon="refresh" label={strings.common.refresh} onClick={() => (panelPart.value === "queries" ? void loadQueries() : setReload((count) => count + 1))} />
+          <IconButton icon="refresh" label={strings.common.refresh} onClick={() => (panelPart.value === "queries" ? void loadQueries() : catalogVersion.value++)} />
           <IconButton icon="left" label={strings.shell.closeCatalog} onClick={() => (isPanelOpen.value = false)} />
         </header>
-        <div class="panel-part" hidden={panelPart.value !== "catalog"}><Browser reload={reload} /></div>
+        <div class="panel-part" hidden={panelPart.value !== "catalog"}><Browser /></div>
         {panelPart.value === "queries" && <SavedQueries />}
+        <PanelEdge />
       </aside>
-      <main>
+      <main id="main" tabIndex={-1}>
         <TabBar />
         <Content tab={activeTab()} />
       </main>
@@ -66,6 +73,12 @@ export function Shell({ user }: { user: string }) {
       <Notices />
     </div>
   );
+}
+
+/** Moves the focus to the content; the fragment of the URL belongs to the tabs. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
 }
 
 function Rail({ user, onHelp }: { user: string; onHelp: () => void }) {
@@ -81,20 +94,30 @@ function Rail({ user, onHelp }: { user: string; onHelp: () => void }) {
       <h1 class="logo" title={strings.shell.product}><span class="hidden">{strings.shell.product}</span><Icon name="zap" size={20} /></h1>
       <IconButton icon="database" label={strings.shell.showCatalog} aria-expanded={isPanelOpen.value} onClick={() => (isPanelOpen.value = !isPanelOpen.value)} />
       <RailButton icon="query" label={strings.shell.sqlEditor} isCurrent={active?.kind === "sql"} onClick={showEditor} />
-      <RailPage icon="activity" page="activity" label={strings.shell.activity} />
+      <RailPage icon="activity" page="activity" label={PAGES.activity} />
+      <span class="rail-line" />
+      <RailPage icon="grants" page="grants" label={PAGES.grants} />
+      <RailPage icon="policy" page="policies" label={PAGES.policies} />
+      <RailPage icon="users" page="users" label={PAGES.users} />
+      <RailPage icon="token" page="tokens" label={PAGES.tokens} />
       <span class="spacer" />
-      <a class="button quiet icon-only" href="connect" title={strings.shell.connect} aria-label={strings.shell.connect}><Icon name="connect" /></a>
+      <a class="button quiet icon-only wide-only" href="connect" title={strings.shell.connect} aria-label={strings.shell.connect}><Icon name="connect" /></a>
       <Menu
         label={strings.shell.theme}
         icon={THEME_ICONS[theme.value]}
         commands={THEMES.map((each) => ({ label: strings.shell.themes[each], icon: THEME_ICONS[each], isChosen: theme.value === each, run: () => (theme.value = each) }))}
       />
-      <IconButton icon="keyboard" label={`${strings.shell.keys} (F1)`} onClick={onHelp} />
+      <IconButton icon="keyboard" class="wide-only" label={`${strings.shell.keys} (F1)`} onClick={onHelp} />
       <Menu
         label={strings.shell.user(user)}
         icon="user"
         class="user"
-        commands={[{ label: user, isDisabled: true, run: () => undefined }, null, { label: strings.shell.logOut, icon: "logOut", run: () => location.assign("login") }]}
+        commands={[
+          { label: user, isDisabled: true, run: () => undefined },
+          null,
+          { label: strings.shell.connect, icon: "connect", run: () => location.assign("connect") },
+          ...(hasLogins ? [{ label: strings.shell.logOut, icon: "logOut" as const, run: () => location.assign("login") }] : []),
+        ]}
       />
     </nav>
   );
@@ -188,5 +211,13 @@ function PageView({ page }: { page: Page }) {
   switch (page) {
     case "activity":
       return <Activity />;
+    case "grants":
+      return <Grants />;
+    case "policies":
+      return <Policies />;
+    case "users":
+      return <Users />;
+    case "tokens":
+      return <Tokens />;
   }
 }

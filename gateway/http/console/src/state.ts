@@ -1,17 +1,16 @@
 // The tabs, which survive a reload in the browser's storage, and what is shown.
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Failure, Parameter, Profile, ResultColumn, SavedQuery, StatementState, TableName } from "./api";
+import type { Failure, Me, Parameter, Profile, ResultColumn, SavedQuery, StatementState, TableName } from "./api";
 import type { RowWindows } from "./rows";
 
-/** A result as the grid needs it; `order` is the position of a column and its direction, as in `0.desc`. */
+/** A result; the grid's conditions and order are in `selection.ts`. */
 export interface Result {
   statementId: string;
   columns: ResultColumn[];
   total: number;
   bytes: number;
   truncated: boolean;
-  fromCache: boolean;
-  order?: string;
+  fromCache?: boolean;
   rows: RowWindows;
 }
 
@@ -87,7 +86,13 @@ export interface PageTab {
   page: Page;
 }
 
-export const PAGES = { activity: "Activity" } as const;
+export const PAGES = {
+  activity: "Activity",
+  grants: "Grants",
+  policies: "Policies",
+  users: "Users and groups",
+  tokens: "Tokens",
+} as const;
 export type Page = keyof typeof PAGES;
 
 export type Tab = SqlTab | TableTab | PageTab | MissingTab;
@@ -124,9 +129,20 @@ export const theme = signal<"system" | "light" | "dark">(readTheme());
 /** Whether the catalog is shown; a narrow screen starts without it. */
 export const isPanelOpen = signal(!matchMedia("(max-width: 820px)").matches);
 export const panelPart = signal<"catalog" | "queries">("catalog");
+/** Of the catalog, in pixels. */
+export const panelWidth = signal(Number(localStorage.getItem("delta-gateway.console.panel")) || 260);
 export const rowLimit = signal(Number(localStorage.getItem("delta-gateway.console.rows")) || 100_000);
 /** Whether the other statements of a run follow one that failed. */
 export const continuesOnError = signal(localStorage.getItem("delta-gateway.console.continue") === "true");
+
+/** The user whose page this is. */
+export const me = signal<Me>();
+/** False on a server without authentication, where privileges do not restrict anybody. */
+export const hasLogins = document.querySelector<HTMLMetaElement>("meta[name=logins]")?.content !== "no";
+
+export function isAdministrator(): boolean {
+  return me.value?.groups.some(({ display }) => display === "admins") ?? false;
+}
 
 export function activeTab(): Tab | undefined {
   return tabs.value.find((tab) => tab.id === activeId.value);

@@ -38,12 +38,12 @@ from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, Ended, NoAudit
-from gateway.observability.call_context import working_for
 from gateway.observability.counters import Counters
 from gateway.observability.history import History, StatementInfo, may_manage, redact_for, statement_info
 from gateway.observability.tracing import StatementTracer
 from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
 from gateway.results.result_store import ResultStore
+from gateway.sessions.call_context import working_for
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import Operation

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from catalog.errors import SqlError
-from gateway.sessions.registry import Registry
+from gateway.registry import Registry
 
 
 class Phase(StrEnum):
