@@ -15,7 +15,7 @@ export async function parameterNames(text: string): Promise<string[]> {
 
 /** The parameters of a statement as they are sent. */
 export async function parametersOf(tab: SqlTab, statement: string): Promise<Parameter[]> {
-  const names = await parameterNames(statement).catch(() => []); // what is wrong, the statement's error says
+  const names = await parameterNames(statement).catch(() => []); // the error of the statement itself says what is wrong
   return names.map((name) => sentParameter(parameterOf(tab, name)));
 }
 

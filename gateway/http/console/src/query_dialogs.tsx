@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, type AccessEntry, type SavedQuery } from "./api";
 import { failureParts } from "./failure_parts";
 import { failureOf } from "./runner";
-import { loadQueries, ownFolders, queryDialog, reloadTab, savedAs, savedOver } from "./saved_queries";
+import { loadQueries, ownFolders, queryDialog, reloadTab, saveAs, overwriteQuery } from "./saved_queries";
 import type { SqlTab } from "./state";
 import { strings } from "./strings";
 import { Button, IconButton } from "./ui/button";
@@ -35,7 +35,7 @@ function SaveDialog({ tab }: { tab: SqlTab }) {
   const [folder, setFolder] = useState(saved?.permission === "OWNER" ? saved.parent_path : "/");
   const [description, setDescription] = useState(saved?.description ?? "");
   const [problem, setProblem] = useState("");
-  const save = () => savedAs(tab, name.trim(), folder, description).then(done, (error: unknown) => setProblem(failureParts(failureOf(error)).text));
+  const save = () => saveAs(tab, name.trim(), folder, description).then(done, (error: unknown) => setProblem(failureParts(failureOf(error)).text));
   return (
     <Dialog
       title={strings.queries.saveTitle}
@@ -69,7 +69,7 @@ function ConflictDialog({ tab, query }: { tab: SqlTab; query: SavedQuery }) {
         <>
           <Button onClick={() => void reload()}>{strings.queries.reload}</Button>
           <Button onClick={() => (queryDialog.value = { kind: "save", tab })}>{strings.queries.saveCopy}</Button>
-          <Button variant="danger" onClick={() => (done(), void savedOver(tab, query, undefined))}>{strings.queries.overwrite}</Button>
+          <Button variant="danger" onClick={() => (done(), void overwriteQuery(tab, query, undefined))}>{strings.queries.overwrite}</Button>
         </>
       }
     >

@@ -21,7 +21,7 @@ export interface Statement {
 /** The statements of a tab that run, by the tab's id. */
 const batches = new Map<string, { isCancelled: boolean }>();
 
-/** Runs statements in their order. One that fails ends the others unless the user wants to continue on errors. */
+/** Runs statements in their order. After a failure the others do not run, unless the user chose to continue on errors. */
 export async function runStatements(tab: SqlTab, statements: Statement[]): Promise<void> {
   if (batches.has(tab.id) || isBusy(tab) || !statements.length) return;
   for (const { statementId } of tab.runs.value) if (statementId) void api.close(statementId).catch(() => undefined);
@@ -61,7 +61,7 @@ async function runOne(tab: SqlTab, id: string, batch: { isCancelled: boolean }):
   }
 }
 
-/** Takes up the runs of a tab that was reloaded. */
+/** Resumes the runs of a tab after a reload. */
 export async function resumeRuns(tab: SqlTab): Promise<void> {
   for (const run of tab.runs.value.filter(isRunning)) {
     try {
@@ -74,7 +74,7 @@ export async function resumeRuns(tab: SqlTab): Promise<void> {
   }
 }
 
-/** Cancels the statement that runs; the ones behind it do not run. */
+/** Cancels the running statement; the ones after it do not run. */
 export async function cancelRun(tab: SqlTab): Promise<void> {
   const batch = batches.get(tab.id);
   if (batch) batch.isCancelled = true;

@@ -54,13 +54,13 @@ export function hasChanges(tab: SqlTab): boolean {
 export async function saveTab(tab: SqlTab): Promise<void> {
   const saved = tab.saved.value;
   if (!saved || saved.permission === "CAN_VIEW") queryDialog.value = { kind: "save", tab };
-  else await savedOver(tab, saved, saved.etag);
+  else await overwriteQuery(tab, saved, saved.etag);
 }
 
 /** Saves a tab to its query; with `etag` only if nobody has changed the query since. */
-export async function savedOver(tab: SqlTab, saved: SavedQuery, etag: string | undefined): Promise<void> {
+export async function overwriteQuery(tab: SqlTab, saved: SavedQuery, etag: string | undefined): Promise<void> {
   try {
-    took(tab, await api.changeQuery(saved.id, contentOf(tab), etag));
+    showSaved(tab, await api.changeQuery(saved.id, contentOf(tab), etag));
   } catch (error) {
     if (error instanceof ApiError && error.status === 409) queryDialog.value = { kind: "conflict", tab, query: saved };
     else if (isNotFound(error)) {
@@ -70,9 +70,9 @@ export async function savedOver(tab: SqlTab, saved: SavedQuery, etag: string | u
   }
 }
 
-/** Saves a tab as a new query; throws what the server says against it. */
-export async function savedAs(tab: SqlTab, display_name: string, folder: string, description: string): Promise<void> {
-  took(tab, await api.createQuery({ ...contentOf(tab), display_name, description, parent_path: folderPath(folder) }));
+/** Saves a tab as a new query; throws the error of the server. */
+export async function saveAs(tab: SqlTab, display_name: string, folder: string, description: string): Promise<void> {
+  showSaved(tab, await api.createQuery({ ...contentOf(tab), display_name, description, parent_path: folderPath(folder) }));
 }
 
 /** Shows in a tab what the server has of its query. */
@@ -85,7 +85,7 @@ export async function reloadTab(tab: SqlTab): Promise<void> {
   renameTab(tab.id, saved.display_name);
 }
 
-function took(tab: SqlTab, saved: SavedQuery): void {
+function showSaved(tab: SqlTab, saved: SavedQuery): void {
   tab.saved.value = saved;
   renameTab(tab.id, saved.display_name);
   notify(strings.queries.saved(saved.display_name));
@@ -116,16 +116,16 @@ export async function openQuery(id: string): Promise<void> {
 
 export async function renameQuery(query: SavedQuery): Promise<void> {
   const name = await asked(strings.queries.rename, strings.queries.name, strings.queries.rename, query.display_name);
-  if (name?.trim() && name !== query.display_name) await changed(query, { display_name: name.trim() });
+  if (name?.trim() && name !== query.display_name) await changeQuery(query, { display_name: name.trim() });
 }
 
 export async function moveQuery(query: SavedQuery): Promise<void> {
   const folder = await asked(strings.queries.move, strings.queries.folderHelp, strings.queries.move, query.parent_path);
-  if (folder !== undefined && folderPath(folder) !== query.parent_path) await changed(query, { parent_path: folderPath(folder) });
+  if (folder !== undefined && folderPath(folder) !== query.parent_path) await changeQuery(query, { parent_path: folderPath(folder) });
 }
 
-async function changed(query: SavedQuery, content: Partial<QueryContent>): Promise<void> {
-  await reported(async () => {
+async function changeQuery(query: SavedQuery, content: Partial<QueryContent>): Promise<void> {
+  await withNotice(async () => {
     const before = await api.savedQuery(query.id);
     const now = await api.changeQuery(query.id, content, before.etag);
     const tab = tabOf(query.id);
@@ -138,7 +138,7 @@ async function changed(query: SavedQuery, content: Partial<QueryContent>): Promi
 
 /** Saves a copy among the user's own queries, and opens it. */
 export async function duplicateQuery(query: SavedQuery): Promise<void> {
-  await reported(async () => {
+  await withNotice(async () => {
     const { query_text, description, parameters, chart, catalog, schema } = await api.savedQuery(query.id);
     const parent_path = query.owner_user_name === userName.value ? query.parent_path : "/";
     const display_name = strings.queries.copyOf(query.display_name);
@@ -148,7 +148,7 @@ export async function duplicateQuery(query: SavedQuery): Promise<void> {
 
 export async function deleteQuery(query: SavedQuery): Promise<void> {
   if (!(await confirmed(strings.queries.delete, strings.queries.deleteHelp(query.display_name), strings.common.delete))) return;
-  await reported(async () => {
+  await withNotice(async () => {
     await api.deleteQuery(query.id);
     const tab = tabOf(query.id);
     if (tab && hasChanges(tab)) tab.saved.value = undefined; // the text stays
@@ -159,7 +159,7 @@ export async function deleteQuery(query: SavedQuery): Promise<void> {
 export async function moveFolder(path: string): Promise<void> {
   const to = await asked(strings.queries.moveFolder, strings.queries.folderHelp, strings.queries.move, path);
   if (to === undefined || folderPath(to) === path) return;
-  await reported(async () => {
+  await withNotice(async () => {
     await api.moveFolder(path, folderPath(to));
     for (const tab of tabs.value) {
       const saved = tab.kind === "sql" ? tab.saved.value : undefined;
@@ -170,7 +170,7 @@ export async function moveFolder(path: string): Promise<void> {
 
 export async function deleteFolder(path: string, count: number): Promise<void> {
   if (!(await confirmed(strings.queries.deleteFolder, strings.queries.deleteFolderHelp(path, count), strings.common.delete))) return;
-  await reported(async () => void (await api.deleteFolder(path)));
+  await withNotice(async () => void (await api.deleteFolder(path)));
 }
 
 export async function copyLink(...parts: string[]): Promise<void> {
@@ -178,7 +178,7 @@ export async function copyLink(...parts: string[]): Promise<void> {
   notify((await copyText(link)) ? strings.queries.linkCopied : link);
 }
 
-async function reported(action: () => Promise<void>): Promise<void> {
+async function withNotice(action: () => Promise<void>): Promise<void> {
   try {
     await action();
   } catch (error) {

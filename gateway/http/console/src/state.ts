@@ -192,7 +192,7 @@ export function renameTab(id: string, title: string): void {
   tabs.value = tabs.value.map((tab) => (tab.id === id ? { ...tab, title } : tab));
 }
 
-/** Moves a tab by one place: -1 to the left, 1 to the right. */
+/** Moves a tab by so many places, to the left if the number is negative. */
 export function moveTab(id: string, step: number): void {
   const at = tabs.value.findIndex((tab) => tab.id === id);
   const to = at + step;
