@@ -84,6 +84,17 @@ def cell(page: Page, text: str) -> None:
     expect(page.get_by_role("gridcell").filter(has_text=re.compile(f"^{re.escape(text)}$")).first).to_be_visible()
 
 
+def logged_in(page: Page, user: str) -> None:
+    """Waits for the console of this user."""
+    expect(page.get_by_role("button", name=f"User {user}", exact=True)).to_be_visible()
+
+
+def log_out(page: Page) -> None:
+    page.locator("button.user").click()
+    page.get_by_role("menuitem", name="Log out").click()
+    page.get_by_role("button", name="Log out").click()
+
+
 def choose(page: Page, label: str, option: str) -> None:
     """Chooses an option of a select."""
     page.get_by_role("combobox", name=label, exact=True).click()
