@@ -74,15 +74,6 @@ def test_a_statement_is_cancelled(page: Page) -> None:
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
 
 
-def test_a_result_is_drawn(page: Page) -> None:
-    run(page, "SELECT city, sum(n) AS total FROM VALUES ('a', 1), ('b', 2), ('a', 3) AS t(city, n) GROUP BY 1")
-    page.get_by_role("tab", name="Chart").click()
-    expect(page.locator(".plot")).to_have_attribute("data-points", "2")
-    expect(page.locator(".plot canvas")).to_be_visible()
-    page.get_by_role("button", name="histogram").click()
-    expect(page.locator(".plot")).to_have_attribute("aria-label", re.compile("^histogram chart of total"))
-
-
 def test_a_profile_tells_what_was_read(page: Page) -> None:
     run(page, "SELECT max(order_id) FROM shop.orders WHERE channel <> ''")
     expect(page.locator(".summary")).to_contain_text("1 row")

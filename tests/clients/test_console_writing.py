@@ -1,4 +1,4 @@
-"""Writing SQL in the console: completion of columns, tables and functions, and the formatter, in a browser."""
+"""Writing SQL in the console: completion of names and keywords, in a browser."""
 
 from __future__ import annotations
 
@@ -51,25 +51,6 @@ def test_tables_of_the_current_schema_are_completed(page: Page) -> None:
     expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("order_items")
 
 
-def test_functions_are_completed_with_signature_and_help(page: Page) -> None:
-    completed(page, "select ", "regexp_cou", "", "regexp_count")
-    expect(page.locator(".cm-completionInfo")).to_contain_text("regexp_count(str, regexp)")
-    page.keyboard.press("Enter")
-    expect(page.locator(".cm-content")).to_have_text("select regexp_count()")
-    expect(page.locator(".signature-help")).to_have_text("regexp_count(str, regexp)")
-
-
 def test_keywords_follow_the_case_of_the_user(page: Page) -> None:
     completed(page, "", "sel", "", "select")
     completed(page, "", "SEL", "", "SELECT")
-
-
-def test_format_can_be_undone_and_marks_a_syntax_error(page: Page) -> None:
-    new_tab(page)
-    page.keyboard.insert_text("select a,b from t where x=1")
-    page.keyboard.press("Alt+Shift+F")
-    lines = page.locator(".cm-line")
-    expect(lines.first).to_have_text("SELECT")
-    assert lines.count() > 4
-    page.keyboard.press("Control+z")
-    expect(lines).to_have_text(["select a,b from t where x=1"])

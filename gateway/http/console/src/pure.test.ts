@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartData, suggestChart, withKind } from "./chart_data";
 import { describeType, fileChanges, tableChanges } from "./diff";
 import { columnsBetween, groupedDigits, revealingLeft, runningSums } from "./columns";
 import { parseExact } from "./exact_json";
@@ -23,58 +22,6 @@ test("arrows go through a tree", () => {
 
 test("arrows go around the tabs", () => {
   assert.deepEqual([tabStep("ArrowRight", 2, 3), tabStep("ArrowLeft", 0, 3), tabStep("Enter", 0, 3)], [0, 2, undefined]);
-});
-
-test("types suggest a chart", () => {
-  assert.deepEqual(suggestChart(["DATE", "INT", "DOUBLE"]), { kind: "line", x: 0, y: [1, 2] });
-  assert.deepEqual(suggestChart(["STRING", "BIGINT"]), { kind: "bar", x: 0, y: [1] });
-  assert.deepEqual(suggestChart(["INT", "DECIMAL(10,2)"]), { kind: "scatter", x: 0, y: [1] });
-  assert.deepEqual(suggestChart(["DOUBLE"]), { kind: "histogram", x: 0, y: [] });
-  assert.deepEqual(suggestChart(["STRING"]), { kind: "bar", x: 0, y: [] });
-  assert.equal(suggestChart(["ARRAY<INT>"]), undefined);
-});
-
-test("lines ascend and leave out what is no number", () => {
-  const data = chartData({ kind: "line", x: 0, y: [1] }, [3, null, 1], [[30, 20, null]], ["y"], false);
-  assert.deepEqual(data.x, [1, 3]);
-  assert.deepEqual(data.series, [{ label: "y", values: [null, 30] }]);
-  assert.match(data.note ?? "", /^1 rows/);
-});
-
-test("another kind of chart has columns that it can draw", () => {
-  const bar = { kind: "bar" as const, x: 0, y: [2] };
-  assert.deepEqual(withKind("scatter", bar, ["STRING", "INT", "INT"]), { kind: "scatter", x: 1, y: [2] });
-  assert.deepEqual(withKind("line", bar, ["STRING", "INT", "INT", "DATE"]), { kind: "line", x: 3, y: [2] });
-  assert.deepEqual(withKind("line", { ...bar, y: [1] }, ["STRING", "INT"]), { kind: "line", x: 0, y: [1] });
-  assert.deepEqual(withKind("histogram", bar, ["STRING", "INT", "INT"]), { kind: "histogram", x: 2, y: [2] });
-  assert.deepEqual(withKind("line", { kind: "histogram", x: 0, y: [] }, ["INT", "INT"]), { kind: "line", x: 0, y: [1] });
-  const line = { kind: "line" as const, x: 0, y: [1, 2] };
-  const types = ["DATE", "INT", "INT"];
-  assert.deepEqual(withKind("histogram", line, types), { kind: "histogram", x: 1, y: [1, 2] });
-  assert.deepEqual(withKind("line", withKind("histogram", line, types), types), line);
-});
-
-test("texts are drawn in the order of rows", () => {
-  const data = chartData({ kind: "line", x: 0, y: [1] }, ["b", "a", null], [[1, 2, 3]], ["y"], false);
-  assert.deepEqual([data.x, data.categories, data.series[0]?.values], [[0, 1, 2], ["b", "a", "NULL"], [1, 2, 3]]);
-});
-
-test("bars are sums by category", () => {
-  const data = chartData({ kind: "bar", x: 0, y: [1] }, ["a", "b", "a", null], [[1, 2, 3, 4]], ["n"], false);
-  assert.deepEqual(data.categories, ["a", "b", "NULL"]);
-  assert.deepEqual(data.series[0]?.values, [4, 2, 4]);
-  const counted = chartData({ kind: "bar", x: 0, y: [] }, ["a", "a"], [], [], false);
-  assert.deepEqual(counted.series, [{ label: "rows", values: [2] }]);
-});
-
-test("a histogram counts every number once", () => {
-  const numbers = Array.from({ length: 1000 }, (_, at) => at / 10);
-  const data = chartData({ kind: "histogram", x: 0, y: [] }, [...numbers, null, "x"], [], [], false);
-  const counts = data.series[0]?.values as number[];
-  assert.equal(counts.reduce((a, b) => a + b), 1000);
-  assert.match(data.note ?? "", /^2 rows/);
-  const one = chartData({ kind: "histogram", x: 0, y: [] }, [5, 5], [], [], false);
-  assert.deepEqual([one.x, one.series[0]?.values], [[5], [2]]);
 });
 
 test("boxes fill the area in proportion", () => {

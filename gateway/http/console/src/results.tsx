@@ -72,7 +72,7 @@ function Outcome({ tab, run }: { tab: SqlTab; run: Run }) {
   if (run.failure) return <FailurePanel tab={tab} run={run} failure={run.failure} />;
   if (!run.result) return null;
   if (!run.result.columns.length) return <EmptyState icon="success" title={strings.results.done} />;
-  if (run.view === "chart") return <Chart result={run.result} />;
+  if (run.view === "chart") return <Chart result={run.result} settings={tab.chart} />;
   return isOneText(run.result) ? <TextOrRows tab={tab} run={run} result={run.result} /> : <Grid tab={tab} result={run.result} />;
 }
 
