@@ -3019,6 +3019,25 @@ class DirectoryUnavailable(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class ProviderUnavailable(SqlError):
+    """IDENTITY_PROVIDER_UNAVAILABLE, SQLSTATE 57P03"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class ProviderRefused(SqlError):
+    """AUTHENTICATION_FAILED.IDENTITY_PROVIDER, SQLSTATE 28000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class LogInNotStarted(SqlError):
+    """AUTHENTICATION_FAILED.LOGIN_NOT_STARTED, SQLSTATE 28000"""
+    def __init__(self) -> None: ...
+
+class LogInNotAllowed(SqlError):
+    """AUTHENTICATION_FAILED.GROUP, SQLSTATE 28000"""
+    user: str
+    def __init__(self, user: str) -> None: ...
+
 class ProxyUserNotAllowed(SqlError):
     """PROXY_USER_NOT_ALLOWED, SQLSTATE 42501"""
     principal: str

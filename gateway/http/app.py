@@ -16,6 +16,7 @@ from catalog.grants.tokens import TokenStore
 from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Endpoints
+from gateway.authenticators.oidc import Oidc
 from gateway.http.activity import activity_blueprint
 from gateway.http.authentication import challenges, retry_after
 from gateway.http.browse import browse_blueprint
@@ -24,10 +25,11 @@ from gateway.http.console_page import console_blueprint
 from gateway.http.files import files_blueprint, staged_blueprint
 from gateway.http.forwarded import Forwarded
 from gateway.http.hosts import KnownHosts
-from gateway.http.log_in import discovery_blueprint, log_in_blueprint
+from gateway.http.log_in import LogInPage, discovery_blueprint, log_in_blueprint
 from gateway.http.metrics import metrics_blueprint
 from gateway.http.openapi import PATH as OPENAPI_PATH
 from gateway.http.openapi import openapi_blueprint
+from gateway.http.provider_log_in import provider_blueprint
 from gateway.http.readiness import health_blueprint
 from gateway.http.request_ids import RequestIds
 from gateway.http.result_routes import result_blueprint
@@ -63,6 +65,7 @@ class HttpOptions:
     proxies: tuple[str, ...] = ()
     tokens: TokenStore | None = None
     oauth: Endpoints | None = None
+    oidc: Oidc | None = None
     auditor: Auditor | None = None
     staged: StagedLinks = field(default_factory=lambda: StagedLinks(LinkSigner(lifetime_s=900.0)))
     # The console's files by name; without any `/` shows how to connect.
@@ -103,7 +106,9 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app.register_blueprint(metrics_blueprint(lifecycle, callers))
     app.register_blueprint(health_blueprint(lifecycle))
     app.register_blueprint(console_blueprint(lifecycle, callers, options.console, options.public_url.rstrip("/")))
-    app.register_blueprint(log_in_blueprint(callers))
+    page = LogInPage(callers, options.oidc)
+    app.register_blueprint(log_in_blueprint(page, options.public_url.rstrip("/")))
+    app.register_blueprint(provider_blueprint(page, options.public_url.rstrip("/")))
     app.register_blueprint(tokens_blueprint(callers, options.tokens))
     app.register_blueprint(discovery_blueprint(options.oauth, options.public_url.rstrip("/")))
 
@@ -119,7 +124,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         body = jsonify(error_body | failure.details)
         body.status_code = failure.http_status
         if failure.http_status is HTTPStatus.UNAUTHORIZED:
-            body.headers.extend(challenges(authenticator))
+            body.headers.extend(challenges(authenticator, is_browser="Sec-Fetch-Mode" in request.headers))
         body.headers.extend(retry_after(error))
         return body
 

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.resources import files
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from flask import Blueprint, Response, render_template, request
 from werkzeug.exceptions import NotFound
@@ -82,7 +82,9 @@ def console_blueprint(
         try:
             callers.identity()
         except SqlError:
-            return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": "login"})
+            query = request.query_string.decode("latin-1")
+            after = f"?next={quote(f'?{query}')}" if query else ""
+            return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": f"login{after}"})
         nonce = secrets.token_urlsafe(16)
         content = _with_values(console[_PAGE], nonce=nonce, logins="yes" if callers.has_logins else "no")
         page = Response(content, content_type="text/html; charset=utf-8")

@@ -202,7 +202,7 @@ const QUERIES_MAX = 200;
 const SQL = "api/2.0/sql";
 const CATALOG = "api/2.0/catalog";
 
-/** Asks for JSON; a log-in that has ended leads to the page for it. */
+/** Requests JSON; a login that has ended leads to the login page, which returns to this page. */
 async function ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   return parseExact(await (await send(method, path, body, signal)).text()) as T;
 }
@@ -215,7 +215,10 @@ async function send(method: string, path: string, body?: unknown, signal?: Abort
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   if (answer.ok) return answer;
-  if (answer.status === 401) location.assign("login");
+  if (answer.status === 401) {
+    location.assign(`login?next=${encodeURIComponent(location.search + location.hash)}`);
+    return new Promise<never>(() => undefined); // nothing is shown as failed while the browser leaves the page
+  }
   throw new ApiError(answer.status, await failureOf(answer));
 }
 
