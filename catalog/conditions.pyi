@@ -430,6 +430,35 @@ class TokenNotAllowed(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class SavedQueryNotFound(SqlError):
+    """SAVED_QUERY_NOT_FOUND, SQLSTATE 42704"""
+    query_id: str
+    def __init__(self, query_id: str) -> None: ...
+
+class SavedQueryChanged(SqlError):
+    """SAVED_QUERY_CHANGED, SQLSTATE 40001"""
+    name: str
+    user: str
+    def __init__(self, name: str, user: str) -> None: ...
+
+class SavedQueryNotAllowed(SqlError):
+    """SAVED_QUERY_NOT_ALLOWED, SQLSTATE 42501"""
+    name: str
+    action: str
+    def __init__(self, name: str, action: str) -> None: ...
+
+class TooManySavedQueries(SqlError):
+    """SAVED_QUERY_LIMIT_EXCEEDED.NUMBER, SQLSTATE 53400"""
+    user: str
+    limit: int
+    def __init__(self, user: str, limit: int) -> None: ...
+
+class TooMuchInSavedQueries(SqlError):
+    """SAVED_QUERY_LIMIT_EXCEEDED.SIZE, SQLSTATE 53400"""
+    user: str
+    limit_mb: int
+    def __init__(self, user: str, limit_mb: int) -> None: ...
+
 class VolumeNotFound(SqlError):
     """UC_VOLUME_NOT_FOUND, SQLSTATE 42704"""
     name: str
@@ -928,6 +957,11 @@ class DiskFull(SqlError):
 
 class TableFilesNotWritable(SqlError):
     """TABLE_FILES_NOT_WRITABLE, SQLSTATE 58030"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class StorageAccessFailed(SqlError):
+    """STORAGE_ACCESS_FAILED, SQLSTATE 58030"""
     reason: str
     def __init__(self, reason: str) -> None: ...
 

@@ -17,6 +17,7 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.statement import Statement
+from engine.saved_queries import SavedQueries
 from engine.statements.volumes.statement import ChangeFile
 
 
@@ -56,6 +57,11 @@ class EngineSession(Protocol):
 
 class Engine(Protocol):
     """Opens sessions; `close()` stops Spark."""
+
+    @property
+    def saved_queries(self) -> SavedQueries:
+        """Returns the queries that users keep on the server."""
+        ...
 
     @property
     def unready_reason(self) -> str | None:

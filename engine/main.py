@@ -26,6 +26,7 @@ from catalog.entries import TableEntry
 from catalog.errors import SqlError, shorten
 from catalog.grants.tokens import TokenStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName, matches_all
+from catalog.queries.store import open_queries
 from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
@@ -60,6 +61,7 @@ from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings
 from engine.runtime.statement import Statement
+from engine.saved_queries import SavedQueries
 from engine.script.immediate import execute_immediate, with_names
 from engine.script.interpreter import run_script
 from engine.script.statement_pipeline import Scopes, StatementPipeline, Step
@@ -196,6 +198,8 @@ def open_sources(options: EngineOptions) -> Sources:
     rest = RestCatalogs(options.rest_catalogs, options.rest_policy, places)
     catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
     catalog.record_rest_catalogs()
+    queries = open_queries(options.catalog_folder)
+    catalog.on_group_drop = queries.forget_group
     others = OtherTablesFinder(store.newest, options.trusted_roots, served)
 
     def open_table(location: str) -> Storage:
@@ -213,6 +217,7 @@ def open_sources(options: EngineOptions) -> Sources:
 
     return Sources(
         catalog=catalog,
+        queries=queries,
         formats=formats_of(
             DeltaFormat(
                 read=lambda location, version: snapshots.load(open_table(location), version),
@@ -267,6 +272,9 @@ class LakeEngine:
         self._sources = sources
         self._driver = driver
         self._running = RunningStatements()
+        self.saved_queries = SavedQueries(
+            sources.queries, sources.catalog, lambda name: self._sources.activity.knows_user(name)
+        )
         self._warm_up: WarmUp | None = None
 
     def warm_up(self, local_dir: str | None) -> None:

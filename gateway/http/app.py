@@ -22,6 +22,7 @@ from gateway.http.authentication import challenges, retry_after
 from gateway.http.browse import browse_blueprint
 from gateway.http.callers import Callers
 from gateway.http.console_page import console_blueprint
+from gateway.http.editor import editor_blueprint
 from gateway.http.files import files_blueprint, staged_blueprint
 from gateway.http.forwarded import Forwarded
 from gateway.http.hosts import KnownHosts
@@ -33,6 +34,8 @@ from gateway.http.provider_log_in import provider_blueprint
 from gateway.http.readiness import health_blueprint
 from gateway.http.request_ids import RequestIds
 from gateway.http.result_routes import result_blueprint
+from gateway.http.saved_queries import saved_queries_blueprint
+from gateway.http.session_routes import session_blueprint
 from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
@@ -98,8 +101,10 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     )
     app.wsgi_app = RequestIds(Forwarded(app.wsgi_app, options.proxies))  # type: ignore[assignment]
     app.register_blueprint(api.blueprint())
-    for routes in (result_blueprint, browse_blueprint, activity_blueprint, warehouses_blueprint):
+    for routes in (result_blueprint, browse_blueprint, editor_blueprint, activity_blueprint, session_blueprint):
         app.register_blueprint(routes(api))
+    app.register_blueprint(warehouses_blueprint(api))
+    app.register_blueprint(saved_queries_blueprint(api))
     app.register_blueprint(files_blueprint(api))
     app.register_blueprint(staged_blueprint(api, options.staged))
     app.register_blueprint(openapi_blueprint())

@@ -1,6 +1,8 @@
 """The console's routes beyond Databricks' API: rows by position, files, and a statement's profile.
 
-GET /api/2.0/sql/statements/{id}/result/rows?offset=&limit=&order=&columns=&form=&cut=   Arrow stream (`result_rows.py`)
+GET /api/2.0/sql/statements/{id}/result/rows?offset=&limit=&order=&filter=&columns=&form=&cut=   Arrow stream
+GET /api/2.0/sql/statements/{id}/result/count?filter=                               number of rows (`result_filters.py`)
+GET /api/2.0/sql/statements/{id}/result/statistics?column=&filter=                  of a column (`column_statistics.py`)
 GET /api/2.0/sql/statements/{id}/result/file?format=csv|parquet|arrow               the whole result
 GET /api/2.0/sql/statements/{id}/profile                                            progress and reads
 """
@@ -13,12 +15,14 @@ from collections.abc import Generator, Iterator
 from flask import Blueprint, Response, request
 
 from catalog.conditions import InvalidField, OperationNotFound
+from gateway.http.column_statistics import column_statistics
 from gateway.http.delivery import API, CONTENT_TYPES
 from gateway.http.encode import arrow_stream
 from gateway.http.queries import number_of, option_of
 from gateway.http.requests import Format
 from gateway.http.result_files import MEDIA_TYPES, FileFormat, result_file
-from gateway.http.result_rows import CellForm, Orders, Window, window_table
+from gateway.http.result_filters import Condition, parse_conditions
+from gateway.http.result_rows import CellForm, Selection, Selections, Window, window_table
 from gateway.http.statements import StatementApi, parse_statement_id, state_name
 from gateway.sessions.operation import Operation
 
@@ -28,15 +32,38 @@ _OFFSET_MAX = 2**62
 
 def result_blueprint(api: StatementApi) -> Blueprint:
     routes = Blueprint("results", __name__)
-    orders = Orders()
+    selections = Selections()
     routes.before_request(api.authenticate)
 
     @routes.get(f"{API}/statements/<statement_id>/result/rows")
     def rows(statement_id: str) -> Response:
         operation, _ = api.find(statement_id)
         window = _window(len(operation.schema))
-        content = arrow_stream(window_table(operation, orders, window))
+        content = arrow_stream(window_table(operation, selections, window))
         return Response(content, content_type=CONTENT_TYPES[Format.ARROW_STREAM])
+
+    @routes.get(f"{API}/statements/<statement_id>/result/count")
+    def count(statement_id: str) -> dict[str, object]:
+        operation, _ = api.find(statement_id)
+        selection = Selection(conditions=_conditions(len(operation.schema)))
+        matches = operation.row_count() if selection.is_all else len(selections.positions(operation, selection))
+        return {"row_count": matches}
+
+    @routes.get(f"{API}/statements/<statement_id>/result/statistics")
+    def statistics(statement_id: str) -> dict[str, object]:
+        operation, _ = api.find(statement_id)
+        width = len(operation.schema)
+        if not width:
+            raise InvalidField("column", "must be a column's position, and the result has no columns")
+        column = number_of("column", default=0, largest=width - 1)
+        found = column_statistics(operation, column, _conditions(width))
+        return {
+            "row_count": found.row_count,
+            "null_count": found.null_count,
+            "distinct_count": found.distinct_count,
+            "min": found.low,
+            "max": found.high,
+        }
 
     @routes.get(f"{API}/statements/<statement_id>/result/file")
     def file(statement_id: str) -> Response:
@@ -86,6 +113,7 @@ def profile_body(operation: Operation) -> dict[str, object]:
         "stage": now.stage or profile.stage,
         "statements_begun": profile.parts,
         "from_cache": profile.is_from_cache,
+        "from_result_cache": profile.is_from_cache,
         "created_ms": operation.created_ms,
         "ended_ms": operation.ended_ms,
         "stages": [{"name": each.stage, "duration_ms": round(each.duration_ms, 3)} for each in profile.stages],
@@ -114,11 +142,15 @@ def _window(width: int) -> Window:
     return Window(
         offset=number_of("offset", default=0, largest=_OFFSET_MAX),
         limit=number_of("limit", default=1000, smallest=1, largest=limit_max),
-        order=_order(width),
+        selection=Selection(conditions=_conditions(width), order=_order(width)),
         columns=_columns(width),
         form=form,
         cut=number_of("cut", default=1, smallest=1, largest=_OFFSET_MAX) if "cut" in request.args else None,
     )
+
+
+def _conditions(width: int) -> tuple[Condition, ...]:
+    return parse_conditions(request.args.get("filter"), width)
 
 
 def _order(width: int) -> tuple[int, bool] | None:

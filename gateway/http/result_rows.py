@@ -1,10 +1,10 @@
 """Parts of a held result, for display: rows by position in any order, and numbers for charts.
 
 `rows` returns a window as an Arrow stream whose cells are text, as in JSON, or numbers: numeric columns as doubles,
-dates and timestamps as seconds since 1970 in the session's local time. With an order the window is from the sorted
-result: nulls last, equal rows in their original order. The last requested order is cached with its statement, so that
-scrolling does not sort again. Sorting holds the one column and the order in memory, and displayed rows are read from
-storage; larger results must be sorted in SQL.
+dates and timestamps as seconds since 1970 in the session's local time. With conditions the window is from the rows that
+satisfy them, and with an order from the sorted rows: nulls last, equal rows in their original order. The last requested
+selection is cached with its statement, so that scrolling does not filter and sort again. Sorting holds the one column
+and the order in memory, and displayed rows are read from storage; larger results must be sorted in SQL.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from catalog.conditions import ResultTooLargeToSort
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text, wall_clock
 from engine.types.value_bytes import value_bytes
+from gateway.http.result_filters import Condition, matching_positions
 from gateway.sessions.operation import Operation
 
 _PAGE_BYTES = 4 << 20
@@ -36,60 +37,81 @@ class CellForm(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Rows of a result. `order` is a column's position and True for descending."""
+
+    conditions: tuple[Condition, ...] = ()
+    order: tuple[int, bool] | None = None
+
+    @property
+    def is_all(self) -> bool:
+        return not self.conditions and self.order is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A window. `order` is a column's position and True for descending; `columns` are positions, None for all; text is
-    truncated after `cut` characters.
-    """
+    """A window of `selection`; `columns` are positions, None for all; text is truncated after `cut` characters."""
 
     offset: int = 0
     limit: int
-    order: tuple[int, bool] | None = None
+    selection: Selection = Selection()
     columns: tuple[int, ...] | None = None
     form: CellForm = CellForm.TEXT
     cut: int | None = None
 
 
 @dataclass(slots=True)
-class Orders:
-    """Each statement's last requested row order, as many as fit into `bytes_max`; thread-safe."""
+class Selections:
+    """Each statement's last requested selection of rows, as many as fit into `bytes_max`; thread-safe."""
 
     bytes_max: int = _SORTED_BYTES_MAX
 
-    _orders: WeakKeyDictionary[Operation, tuple[tuple[int, bool], pa.Array]] = field(default_factory=WeakKeyDictionary)
-    _sorting: WeakKeyDictionary[Operation, threading.Lock] = field(default_factory=WeakKeyDictionary)
+    _found: WeakKeyDictionary[Operation, tuple[Selection, pa.Array]] = field(default_factory=WeakKeyDictionary)
+    _selecting: WeakKeyDictionary[Operation, threading.Lock] = field(default_factory=WeakKeyDictionary)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def indices(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
-        """Returns the row positions in `order`; raises `ResultTooLargeToSort`.
+    def positions(self, operation: Operation, selection: Selection) -> pa.Array:
+        """Returns the positions of the selected rows in order; raises `ResultTooLargeToSort`.
 
         Several windows are requested concurrently when a sorted result is first displayed: only one request sorts.
         """
         with self._lock:
-            own = self._sorting.setdefault(operation, threading.Lock())
+            own = self._selecting.setdefault(operation, threading.Lock())
         with own:
-            found = self._cached_order(operation, order)
-            return self._sort(operation, order) if found is None else found
+            found = self._cached(operation, selection)
+            return self._select(operation, selection) if found is None else found
 
-    def _cached_order(self, operation: Operation, order: tuple[int, bool]) -> pa.Array | None:
+    def _cached(self, operation: Operation, selection: Selection) -> pa.Array | None:
         with self._lock:
-            known = self._orders.pop(operation, None)
+            known = self._found.pop(operation, None)
             if known:
-                self._orders[operation] = known  # as the most recently used one
-        return known[1] if known and known[0] == order else None
+                self._found[operation] = known  # as the most recently used one
+        return known[1] if known and known[0] == selection else None
 
-    def _sort(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
-        indices = sorted_indices(_key(operation, order[0]), order[1])
+    def _select(self, operation: Operation, selection: Selection) -> pa.Array:
+        positions = selected_positions(operation, selection)
         with self._lock:
-            self._orders.pop(operation, None)
-            self._orders[operation] = order, indices
-            entries = list(self._orders.items())
+            self._found.pop(operation, None)
+            self._found[operation] = selection, positions
+            entries = list(self._found.items())
             held = sum(value_bytes(each) for _, (_, each) in entries)
             for oldest, (_, each) in entries:
                 if held <= self.bytes_max:
                     break
                 held -= value_bytes(each)
-                self._orders.pop(oldest, None)
-        return indices
+                self._found.pop(oldest, None)
+        return positions
+
+
+def selected_positions(operation: Operation, selection: Selection) -> pa.Array:
+    matching = matching_positions(operation, selection.conditions) if selection.conditions else None
+    if selection.order is None:
+        return pa.array(np.arange(operation.row_count(), dtype=np.uint64)) if matching is None else matching
+    column, descending = selection.order
+    key = _key(operation, column)
+    if matching is None:
+        return sorted_indices(key, descending)
+    return matching.take(sorted_indices(key.take(matching), descending))
 
 
 def _key(operation: Operation, position: int) -> pa.ChunkedArray:
@@ -131,10 +153,10 @@ def rows_at(operation: Operation, positions: pa.Array, columns: Sequence[int]) -
     return pa.concat_tables(found).take(pc.sort_indices(order))
 
 
-def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Table:
+def window_table(operation: Operation, selections: Selections, window: Window) -> pa.Table:
     """Returns the window's rows, fewer at the result's end."""
     column_numbers = list(range(len(operation.schema)) if window.columns is None else window.columns)
-    if window.order is None:
+    if window.selection.is_all:
         end = window.offset + window.limit
         pages = [
             _convert_rows(page.select(column_numbers), operation, window)
@@ -145,8 +167,8 @@ def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Tab
             if pages
             else _convert_rows(operation.schema.empty_table().select(column_numbers), operation, window)
         )
-    indices = orders.indices(operation, window.order).slice(window.offset, window.limit)
-    return _convert_rows(rows_at(operation, indices, column_numbers), operation, window)
+    positions = selections.positions(operation, window.selection).slice(window.offset, window.limit)
+    return _convert_rows(rows_at(operation, positions, column_numbers), operation, window)
 
 
 def _convert_rows(rows: pa.Table, operation: Operation, window: Window) -> pa.Table:

@@ -51,7 +51,7 @@ def opened(browser: Browser, url: str) -> Iterator[Page]:
     page.goto(url)
     yield page
     page.close()
-    assert complaints == []
+    assert complaints == [], str(complaints)
 
 
 @pytest.fixture(scope="module")

@@ -117,10 +117,10 @@ def test_tables_are_browsed(page: Page, server: RealServer) -> None:
     view.get_by_role("tab", name="history").click()
     view.get_by_role("button", name="Changes").first.click()
     expect(view.get_by_role("row", name="column later")).to_contain_text("date")
-    view.get_by_role("combobox").first.select_option("0")
+    choose(page, "From version", "0")
     expect(view.locator(".added").first).to_contain_text("+2 files")
     view.get_by_role("tab", name="files").click()
-    expect(view.locator("rect")).to_have_count(2)
+    expect(view.locator("rect.file")).to_have_count(2)
     page.get_by_label("Filter tables").fill("")
 
 

@@ -23,8 +23,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from catalog.catalog import Catalog
 from catalog.conditions import StatementCancelled
 from catalog.errors import declare_error
+from catalog.queries.store import QueryStore
+from catalog.store.store import MemoryStore
 from engine.engine import TableCount
 from engine.runtime.activity import ActivitySource, NoActivity
 from engine.runtime.identity import Identity
@@ -42,6 +45,7 @@ from engine.runtime.results import (
     string_rows,
 )
 from engine.runtime.statement import Statement
+from engine.saved_queries import SavedQueries
 from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
@@ -50,6 +54,7 @@ from engine.statements.listings.statement import (
     ListSchemas,
     ListTables,
 )
+from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.show.statement import ShowCatalogs
 
 Answer = Callable[[StatementRequest], ResultStream]
@@ -218,6 +223,12 @@ class ArrowEngine:
         self.restarts.append(reason)
 
     activity: ActivitySource = NoActivity()
+    catalog: Catalog = field(default_factory=lambda: Catalog(MemoryStore()))
+    saved_queries: SavedQueries = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.saved_queries = SavedQueries(QueryStore(None), self.catalog, lambda name: self.activity.knows_user(name))
+
     families: tuple[MetricFamily, ...] = ()
 
     def show_activity(self, activity: ActivitySource) -> None:
@@ -290,6 +301,8 @@ class ArrowSession:
                 return answer_of_rows(int(n))(request)
             case ["SLEEP", seconds]:
                 return sleeps(float(seconds))(request)
+            case ["USE", name]:
+                return self._use(name.split("."))
             case [verb, *_] if verb.upper() in ("USE", "SET"):
                 return empty_result()
         raise ScriptSyntaxError(text)
@@ -298,6 +311,10 @@ class ArrowSession:
         self.engine.runs.append(Run(type(statement).__name__, request))
         tables = self.engine.tables
         match statement:
+            case UseSchema(parts=parts):
+                return self._use(list(parts))
+            case UseCatalog(catalog=catalog):
+                return self._use([catalog, "default"])
             case ShowCatalogs():
                 return string_rows(["catalog"], [[CATALOG]])
             case ListSchemas(schema_pattern=pattern):
@@ -325,6 +342,11 @@ class ArrowSession:
                 return string_rows(["catalog", "schema", "name", "description"], found)
             case _:
                 raise ScriptSyntaxError(type(statement).__name__)
+
+    def _use(self, parts: list[str]) -> ResultStream:
+        self.engine._ensure_schema(parts[-1])
+        self.current_catalog, self.current_schema = ([self.current_catalog, *parts])[-2:]
+        return empty_result()
 
     def close(self) -> None:
         self.engine.stall()

@@ -19,7 +19,7 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, sql_field
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
-from gateway.http.result_rows import Orders, sorted_indices
+from gateway.http.result_rows import Selection, Selections, sorted_indices
 from gateway.observability.history import statement_info
 from gateway.registry import Registry
 from gateway.results.result_buffer import ResultBuffer
@@ -227,15 +227,16 @@ def test_sort_orders_are_cached_within_limit() -> None:
         Operation(Identity(principal="ann"), "SELECT", answers(pa.table({"a": [3, 1, 2]})), result_bytes_max=1 << 20)
         for _ in range(3)
     ]
-    orders = Orders(bytes_max=48)  # two orders with three rows each
+    ascending = Selection(order=(0, False))
+    orders = Selections(bytes_max=48)  # two orders with three rows each
     first = []
     for number, operation in enumerate(operations):
         operation.run()
-        first.append(orders.indices(operation, (0, False)))
+        first.append(orders.positions(operation, ascending))
         assert first[number].to_pylist() == [1, 2, 0]
-        assert orders.indices(operations[0], (0, False)) is first[0]  # the one that was used last stays
-    assert orders.indices(operations[2], (0, False)) is first[2]
-    assert orders.indices(operations[1], (0, False)) is not first[1]
+        assert orders.positions(operations[0], ascending) is first[0]  # the one that was used last stays
+    assert orders.positions(operations[2], ascending) is first[2]
+    assert orders.positions(operations[1], ascending) is not first[1]
 
 
 def test_messages_in_the_history_are_bounded() -> None:
@@ -270,7 +271,7 @@ def test_concurrent_windows_sort_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return sorted_indices(column, descending)
 
     monkeypatch.setattr("gateway.http.result_rows.sorted_indices", slowly)
-    orders = Orders()
+    orders, descending = Selections(), Selection(order=(0, True))
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda _: orders.indices(operation, (0, True)).to_pylist()[0], range(4)))
+        found = list(threads.map(lambda _: orders.positions(operation, descending).to_pylist()[0], range(4)))
     assert found == [999] * 4 and sorts == [True]

@@ -187,6 +187,32 @@ export interface SessionRow {
   running: number;
 }
 
+export interface TableStatistics {
+  rows: number | null;
+  files: number;
+  /** Why values are missing. */
+  reason: string | null;
+  columns: { name: string; type: string; min: string | null; max: string | null; null_count: number | null }[];
+}
+
+/** A table or view up or down the lineage; `hidden` counts those that the user may not see. */
+export interface Relation {
+  catalog: string;
+  schema: string;
+  name: string;
+  type: string;
+  hidden?: number;
+}
+
+/** Of a column of a result. */
+export interface ResultStatistics {
+  row_count: number;
+  null_count: number;
+  distinct_count: number | null;
+  min: string | null;
+  max: string | null;
+}
+
 export interface Me {
   userName: string;
   groups: { display: string }[];
@@ -251,6 +277,8 @@ export interface RowsQuery {
   offset: number;
   limit: number;
   order?: string;
+  /** Conditions as JSON (`selection.ts`). */
+  filter?: string;
   columns?: string;
   form?: "text" | "number";
   cut?: number;
@@ -284,6 +312,10 @@ export const api = {
     const answer = await send("GET", query(`${SQL}/statements/${id}/result/rows`, { ...rows }), undefined, signal);
     return new Uint8Array(await answer.arrayBuffer());
   },
+  resultCount: async (id: string, filter?: string) =>
+    (await ask<{ row_count: number }>("GET", query(`${SQL}/statements/${id}/result/count`, { filter }))).row_count,
+  resultStatistics: (id: string, column: number, filter?: string) =>
+    ask<ResultStatistics>("GET", query(`${SQL}/statements/${id}/result/statistics`, { column, filter })),
   fileUrl: (id: string, format: "csv" | "parquet") => query(`${SQL}/statements/${id}/result/file`, { format }),
   /** `current` is the one that statements begin in. */
   catalogs: () => ask<{ catalogs: { name: string }[]; current: string }>("GET", `${CATALOG}/catalogs`),
@@ -299,6 +331,8 @@ export const api = {
   table: (name: TableName, version?: Version) =>
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
+  columnStatistics: (name: TableName) => ask<TableStatistics>("GET", query(`${CATALOG}/column_statistics`, { ...name })),
+  lineage: (name: TableName) => ask<{ upstream: Relation[]; downstream: Relation[] }>("GET", query(`${CATALOG}/lineage`, { ...name })),
   versions: async (name: TableName) =>
     (await ask<{ versions: VersionRow[] }>("GET", query(`${CATALOG}/versions`, { ...name }))).versions,
   files: async (name: TableName, version?: Version, limit = 1000) =>

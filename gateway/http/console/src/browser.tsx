@@ -6,7 +6,7 @@ import type { Kind } from "./admin/statements";
 import { catalogVersion } from "./catalog_changes";
 import { isEmpty, TreeBuilder, type RowKind, type TreeRow } from "./catalog_rows";
 import { catalogStore } from "./catalog_store";
-import { copyText } from "./clipboard";
+import { copyWithNotice } from "./clipboard";
 import { insertText } from "./editor";
 import { treeStep } from "./keys";
 import { quoted, written } from "./names";
@@ -55,7 +55,7 @@ export function Browser() {
           <Row key={row.key} row={row} isTabStop={row.key === tabStop} onMenu={(x, y) => setMenu({ row, x, y })} />
         ))}
       </div>
-      {menu && <ContextMenu label={texts.commandsOf(menu.row.text)} x={menu.x} y={menu.y} commands={commandsOf(menu.row)} onClose={() => setMenu(undefined)} />}
+      {menu && <ContextMenu label={texts.commandsOf(menu.row.text)} at={{ x: menu.x, y: menu.y }} commands={commandsOf(menu.row)} onClose={() => setMenu(undefined)} />}
     </div>
   );
 }
@@ -172,7 +172,7 @@ function commandsOf(row: TreeRow): (Command | null)[] {
   return [
     ...open,
     { label: texts.insert, icon: "keyword", keys: "Shift-Enter", run: () => insertText(name) },
-    { label: texts.copy, icon: "copy", run: () => void copyText(name) },
+    { label: texts.copy, icon: "copy", run: () => void copyWithNotice(name) },
     ...(kind ? [{ label: texts.grants, icon: "grants" as const, run: () => showGrantsOn({ kind, parts: row.parts }) }] : []),
     null,
     refresh,

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chartData, suggestChart, withKind } from "./chart_data";
 import { describeType, fileChanges, tableChanges } from "./diff";
+import { columnsBetween, groupedDigits, revealingLeft, runningSums } from "./columns";
 import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { tabStep, treeStep } from "./keys";
 import { namedTables, namespace, quoted, written } from "./names";
+import { counted, metricTexts } from "./operation_metrics";
 import { squarify } from "./treemap";
 import { ROW_PX, Viewport } from "./viewport";
 
@@ -155,4 +157,25 @@ test("numbers for people", () => {
   assert.deepEqual([5, 1234, 61_000].map(formatDuration), ["5 ms", "1.23 s", "1 min 1 s"]);
   assert.deepEqual([0, 0.04, 0.44, 7.25, 9.99].map(formatDuration), ["0 ms", "0 ms", "0.4 ms", "7.3 ms", "10 ms"]);
   assert.equal(formatCount(1_000_000), "1,000,000");
+});
+
+test("a marked column is scrolled into view", () => {
+  const ends = runningSums([100, 200, 300, 50]);
+  assert.deepEqual(ends, [100, 300, 600, 650]);
+  assert.deepEqual([0, 1, 2, 3].map((at) => revealingLeft(ends, at, 150, 310)), [0, 100, 290, 340]);
+  assert.equal(revealingLeft(ends, 2, 0, 200), 300);
+  assert.deepEqual(columnsBetween(ends, 301, 599), [2]);
+});
+
+test("digits are grouped in numbers only", () => {
+  const cells = ["1234567", "-1234.5678", "999", "1.2E10", "NaN", "12345678901234567890.10"];
+  assert.deepEqual(cells.map(groupedDigits), ["1,234,567", "-1,234.5678", "999", "1.2E10", "NaN", "12,345,678,901,234,567,890.10"]);
+});
+
+test("metrics of operations are words of either spelling", () => {
+  assert.deepEqual(metricTexts({ numAddedFiles: "1", num_added_files: "12345", numRemovedBytes: "2048", numFiles: "0", executionTimeMs: "5" }),
+    ["added files 1", "added files 12,345", "removed bytes 2.0 KiB"]);
+  assert.deepEqual(metricTexts({ "added-data-files": "1", "total-records": "5", "added-files-size": "1081" }), ["added data files 1", "added files size 1.1 KiB"]);
+  assert.deepEqual(metricTexts(null), []);
+  assert.deepEqual([counted(1, "file"), counted(0, "file"), counted(1234, "file")], ["1 file", "0 files", "1,234 files"]);
 });

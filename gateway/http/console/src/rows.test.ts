@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tableFromArrays, tableToIPC } from "apache-arrow";
+import { rowsAsText } from "./clipboard";
 import { RowWindows, SHOWN_CHARACTERS, WINDOW_ROWS, asTabbedText, decodeNumbers } from "./rows";
 
 function stream(offset: number, limit: number): Uint8Array {
@@ -57,6 +58,35 @@ test("lines are those from the first to the last row", async () => {
   const lines = await rows.lines(498, 10_000, [0]);
   assert.equal(lines.length, 102);
   assert.deepEqual([lines[0], lines.at(-1)], [["498"], ["599"]]);
+});
+
+test("copies end at the limit of characters, and count whole rows", async () => {
+  const rows = new RowWindows(25_000, async (offset, limit) => stream(offset, limit));
+  const copied = async (max: number) => {
+    const counts: number[] = [];
+    const range = { first: 0, last: 24_999, columns: [0], header: ["id"] };
+    const { text, rows: count } = await rowsAsText(rows, range, (done) => counts.push(done), new AbortController().signal, max);
+    return [count, text.split("\n").at(-1), text.length <= max, counts.length];
+  };
+  assert.deepEqual(await copied(1_000_000), [25_000, "24999", true, 3]);
+  assert.deepEqual(await copied(20), [9, "8", true, 1]);
+  assert.deepEqual(await copied(2 + 20_000 * 5), [18_518, "18517", true, 2]);
+});
+
+test("many columns are fetched all, and copied as they are selected", async () => {
+  const wide = tableToIPC(tableFromArrays(Object.fromEntries(Array.from({ length: 600 }, (_, at) => [`c${at}`, [String(at)]]))));
+  const asked: (number[] | undefined)[] = [];
+  const rows = new RowWindows(1, async (_, __, ___, ____, columns) => (asked.push(columns), wide));
+  const columns = Array.from({ length: 590 }, (_, at) => at + 10);
+  assert.deepEqual((await rows.lines(0, 0, columns))[0]?.slice(0, 2), ["10", "11"]);
+  assert.deepEqual(asked, [undefined]);
+});
+
+test("a cancelled copy ends", async () => {
+  const rows = new RowWindows(25_000, async (offset, limit, signal) => (signal.throwIfAborted(), stream(offset, limit)));
+  const abort = new AbortController();
+  const copying = rowsAsText(rows, { first: 0, last: 24_999, columns: [0] }, () => abort.abort(), abort.signal);
+  await assert.rejects(copying, { name: "AbortError" });
 });
 
 test("copied cells are what a spreadsheet takes", () => {

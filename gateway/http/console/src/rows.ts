@@ -2,13 +2,17 @@
 import { tableFromIPC } from "apache-arrow";
 
 export type Cell = string | null;
-/** Rows as an Arrow stream of text; cells are cut after so many characters where that is said. */
-export type FetchWindow = (offset: number, limit: number, signal: AbortSignal, cut?: number) => Promise<Uint8Array>;
+/** Rows as an Arrow stream of text, with all columns or those at `columns`; cells are cut after `cut` characters. */
+export type FetchWindow = (offset: number, limit: number, signal: AbortSignal, cut?: number, columns?: number[]) => Promise<Uint8Array>;
 
 export const WINDOW_ROWS = 500;
 /** Longer cells are cut in what is looked at. */
 export const SHOWN_CHARACTERS = 1000;
-const COPIED_ROWS = 10_000;
+/** Cells of a request for whole cells, and its largest number of rows. */
+const PAGE_CELLS = 100_000;
+const PAGE_ROWS_MAX = 10_000;
+/** More columns would make a URL too long; they are all fetched instead. */
+const NAMED_COLUMNS_MAX = 500;
 const KEPT_WINDOWS = 40;
 
 /** A column of cells by position in its window. */
@@ -42,13 +46,25 @@ export class RowWindows {
   /** Rows as lines of whole cells. */
   async lines(first: number, last: number, columns: number[]): Promise<Cell[][]> {
     const found: Cell[][] = [];
-    const end = Math.min(last + 1, this.total);
-    for (let from = first; from < end; from += COPIED_ROWS) {
-      const count = Math.min(COPIED_ROWS, end - from);
-      const window = decodeColumns(await this.fetch(from, count, new AbortController().signal));
-      for (let row = 0; row < count; row++) found.push(columns.map((column) => window[column]?.get(row) ?? null));
-    }
+    for await (const lines of this.pages(first, last, columns)) found.push(...lines);
     return found;
+  }
+
+  /** Rows as lines of whole cells, page by page; the next page is fetched while a page is used. */
+  async *pages(first: number, last: number, columns: number[], signal = new AbortController().signal): AsyncGenerator<Cell[][]> {
+    const end = Math.min(last + 1, this.total);
+    const step = Math.max(1, Math.min(PAGE_ROWS_MAX, Math.floor(PAGE_CELLS / Math.max(1, columns.length))));
+    const named = columns.length <= NAMED_COLUMNS_MAX ? columns : undefined;
+    const fetched = (from: number) => from < end ? this.fetch(from, Math.min(step, end - from), signal, undefined, named) : undefined;
+    let next = fetched(first);
+    for (let from = first; next; from += step) {
+      const found = decodeColumns(await next);
+      const page = named ? found : columns.map((column) => found[column] as Column);
+      next = fetched(from + step);
+      next?.catch(() => undefined); // reported when the page is used
+      const count = Math.min(step, end - from);
+      yield Array.from({ length: count }, (_, row) => page.map((column) => column.get(row)));
+    }
   }
 
   private windowsOf(first: number, last: number): number[] {

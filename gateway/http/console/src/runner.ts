@@ -49,11 +49,6 @@ export function isRunning(run: Run): boolean {
   return run.state === "PENDING" || run.state === "RUNNING";
 }
 
-/** The result in another order; without one as it came. */
-export function ordered(result: Result, order: string | undefined): Result {
-  return { ...result, order, rows: windowsOf(result.statementId, result.total, order) };
-}
-
 async function submit(tab: SqlTab, text: string): Promise<StatementAnswer> {
   const known = tab.sessionId.value;
   if (known) {
@@ -107,12 +102,13 @@ function resultOf(answer: StatementAnswer): Result | undefined {
     total: manifest.total_row_count,
     bytes: manifest.total_byte_count,
     truncated: manifest.truncated,
-    rows: windowsOf(statementId, manifest.total_row_count, undefined),
+    rows: windowsOf(statementId, manifest.total_row_count),
   };
 }
 
-function windowsOf(id: string, total: number, order: string | undefined): RowWindows {
-  return new RowWindows(total, (offset, limit, signal, cut) => api.rows(id, { offset, limit, order, cut }, signal));
+function windowsOf(id: string, total: number): RowWindows {
+  return new RowWindows(total, (offset, limit, signal, cut, columns) =>
+    api.rows(id, { offset, limit, cut, columns: columns?.join(",") }, signal));
 }
 
 export function failureOf(error: unknown): Failure {

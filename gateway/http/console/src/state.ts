@@ -3,14 +3,13 @@ import { effect, signal, type Signal } from "@preact/signals";
 import type { Failure, Me, Profile, ResultColumn, StatementState, TableName } from "./api";
 import type { RowWindows } from "./rows";
 
-/** A result as the grid needs it; `order` is the position of a column and its direction, as in `0.desc`. */
+/** A result; the grid's conditions and order are in `selection.ts`. */
 export interface Result {
   statementId: string;
   columns: ResultColumn[];
   total: number;
   bytes: number;
   truncated: boolean;
-  order?: string;
   rows: RowWindows;
 }
 

@@ -1,44 +1,128 @@
-// One table: its columns, properties, versions with what changed between two of them, and its files as a picture.
-import { useState } from "preact/hooks";
-import { api, type DescribedColumn, type FileRow, type TableDescription, type TableName, type Version, type VersionRow } from "./api";
-import { describeType, fileChanges, tableChanges } from "./diff";
-import { formatBytes, formatCount, formatTime } from "./format";
+// One table or view: its columns, a sample, definition, statistics, grants, lineage, versions, files and properties.
+import { useEffect, useState } from "preact/hooks";
+import { api, type DescribedColumn, type TableDescription, type TableName } from "./api";
+import { copyText } from "./clipboard";
+import { describeType } from "./diff";
+import { formatBytes } from "./format";
+import { Grid } from "./grid";
 import { quoted } from "./names";
-import { openSqlTab, type TableTab } from "./state";
+import { counted } from "./operation_metrics";
+import { pageResult, pageRows } from "./page_sql";
+import { failureOf, runStatement } from "./runner";
+import { SqlText } from "./sql_text";
+import { openSqlTab, openTableTab, type Result, type TableTab } from "./state";
 import { strings } from "./strings";
-import { squarify } from "./treemap";
+import { Files } from "./table_files";
+import { History } from "./table_history";
+import { Button, IconButton } from "./ui/button";
+import { Icon, type IconName } from "./ui/icon";
+import { useShown } from "./ui/more";
+import { EmptyState, Problem, notify } from "./ui/notice";
 import { Tabs } from "./ui/tabs";
 import { useLoad } from "./use_load";
 
-type Part = "columns" | "properties" | "history" | "files";
-const PARTS: Part[] = ["columns", "properties", "history", "files"];
-const PARTS_OF_VIEWS: Part[] = ["columns", "properties"];
-const MAP = { width: 1000, height: 360 };
-const FILES_MAX = 10_000;
+type Part = keyof typeof strings.table.part;
+const PARTS: Part[] = ["columns", "sample", "ddl", "statistics", "grants", "lineage", "history", "files", "properties"];
+const PARTS_OF_VIEWS: Part[] = ["columns", "sample", "ddl", "grants", "lineage", "properties"];
+const ICONS: Record<Part, IconName> = {
+  columns: "columns", sample: "table", ddl: "query", statistics: "statistics", grants: "grants", lineage: "lineage",
+  history: "history", files: "file", properties: "info",
+};
+const SAMPLE_ROWS = 100;
+const FILTERED_COLUMNS = 20;
 
 export function TableView({ tab }: { tab: TableTab }) {
   const [part, setPart] = useState<Part>("columns");
-  const { value: table, problem } = useLoad(() => api.table(tab.name), [tab.id]);
-  const fullName = [tab.name.catalog, tab.name.schema, tab.name.table].map(quoted).join(".");
+  const [reload, setReload] = useState(0);
+  const { value: table, problem } = useLoad(() => api.table(tab.name), [tab.id, reload]);
+  const path = [tab.name.catalog, tab.name.schema, tab.name.table];
+  const fullName = path.map(quoted).join(".");
+  const isView = table?.type === "VIEW";
+  const query = `SELECT *\nFROM ${fullName}\nLIMIT 1000`;
+  const copyName = async () => {
+    if (await copyText(fullName)) notify(strings.table.nameCopied);
+  };
+  const details = table && [
+    table.type.toLowerCase(),
+    table.provider,
+    table.version !== undefined && `version ${table.version}`,
+    table.owner && `owner ${table.owner}`,
+    counted(table.columns.length, "column"),
+  ];
   return (
     <section class="table-view">
       <header>
-        <h2><span class="catalog">{tab.name.catalog}.</span>{tab.name.schema}.{tab.name.table}</h2>
-        {table && <span class="note">{[table.type.toLowerCase(), table.provider, table.version !== undefined && `version ${table.version}`, table.owner && `owner ${table.owner}`].filter(Boolean).join(" · ")}</span>}
-        <button onClick={() => openSqlTab(`SELECT *\nFROM ${fullName}\nLIMIT 1000`, tab.name.table)}>Query</button>
+        <Icon name={isView ? "view" : "table"} size={20} />
+        <h2 title={path.join(".")}><span class="catalog">{tab.name.catalog}.{tab.name.schema}.</span><span class="table-name">{tab.name.table}</span></h2>
+        <IconButton icon="copy" label={strings.table.copyName} onClick={() => void copyName()} />
+        <span class="spacer" />
+        <IconButton icon="refresh" label={strings.common.refresh} onClick={() => setReload(reload + 1)} />
+        <Button variant="primary" icon="play" onClick={() => void runStatement(openSqlTab(query, tab.name.table), query, 0)}>{strings.table.query}</Button>
       </header>
-      {table?.comment && <p>{table.comment}</p>}
-      <Tabs label={strings.table.parts} value={part} views={(table?.type === "VIEW" ? PARTS_OF_VIEWS : PARTS).map((value) => ({ value, label: strings.table.part[value] }))} onChange={setPart} />
-      {problem && <p class="problem">{problem}</p>}
-      {table && part === "columns" && <Columns table={table} />}
-      {table && part === "properties" && <Properties table={table} name={tab.name} />}
-      {table && part === "history" && <History name={tab.name} />}
-      {table && part === "files" && <Files name={tab.name} />}
+      {details && <p class="note details-line">{details.filter(Boolean).join(" · ")}</p>}
+      {table?.comment && <p class="comment">{table.comment}</p>}
+      <Tabs
+        label={strings.table.parts}
+        value={part}
+        views={(isView ? PARTS_OF_VIEWS : PARTS).map((value) => ({ value, label: strings.table.part[value], icon: ICONS[value] }))}
+        onChange={setPart}
+      />
+      {problem && (
+        <EmptyState icon="error" title={strings.table.noTable}>
+          <Problem>{problem}</Problem>
+          <Button icon="refresh" onClick={() => setReload(reload + 1)}>{strings.common.tryAgain}</Button>
+        </EmptyState>
+      )}
+      {!table && !problem && <Loading />}
+      <div class={part === "sample" ? "part filling" : "part"} key={`${part}${reload}`}>
+        {table && <PartView part={part} table={table} name={tab.name} fullName={fullName} />}
+      </div>
     </section>
   );
 }
 
+interface PartOptions {
+  table: TableDescription;
+  name: TableName;
+  fullName: string;
+}
+
+function PartView({ part, ...options }: PartOptions & { part: Part }) {
+  switch (part) {
+    case "columns":
+      return <Columns table={options.table} />;
+    case "sample":
+      return <Sample fullName={options.fullName} />;
+    case "ddl":
+      return <Definition fullName={options.fullName} />;
+    case "statistics":
+      return <Statistics name={options.name} />;
+    case "grants":
+      return <Grants fullName={options.fullName} />;
+    case "lineage":
+      return <Lineage name={options.name} table={options.table} />;
+    case "history":
+      return <History name={options.name} />;
+    case "files":
+      return <Files name={options.name} />;
+    case "properties":
+      return <Properties table={options.table} name={options.name} />;
+  }
+}
+
+function Loading() {
+  return <p class="note" role="status">{strings.common.loading}</p>;
+}
+
+/** Opens a statement in the editor, where it can be changed before it runs. */
+function OpenInEditor({ text }: { text: string }) {
+  return <Button icon="open" onClick={() => void openSqlTab(text)}>{strings.table.openInEditor}</Button>;
+}
+
 function Columns({ table }: { table: TableDescription }) {
+  const [filter, setFilter] = useState("");
+  const matching = table.columns.filter((column) => column.name.toLowerCase().includes(filter.toLowerCase()));
+  const { items, more } = useShown(matching);
   const marks = (name: string) =>
     [
       table.partition_columns?.includes(name) && "partition",
@@ -46,22 +130,30 @@ function Columns({ table }: { table: TableDescription }) {
       table.primary_key?.columns.includes(name) && "primary key",
       table.foreign_keys?.some((key) => key.columns.includes(name)) && "foreign key",
     ].filter(Boolean);
+  if (!table.columns.length) return <EmptyState icon="columns" title={strings.table.noColumns} />;
   return (
-    <table class="list">
-      <thead><tr><th>Column</th><th>Type</th><th>Null</th><th>Default</th><th /><th>Comment</th></tr></thead>
-      <tbody>
-        {table.columns.map((column) => (
-          <tr key={column.name}>
-            <td><b>{column.name}</b></td>
-            <td class="code">{describeType(column.type)}</td>
-            <td>{column.nullable === false ? "not null" : ""}</td>
-            <td class="code">{filling(column)}</td>
-            <td>{marks(column.name).map((mark) => <span class="mark" key={String(mark)}>{mark}</span>)}</td>
-            <td>{column.comment ?? ""}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <>
+      {table.columns.length > FILTERED_COLUMNS && (
+        <input type="search" class="part-filter" placeholder={strings.table.filterColumns} aria-label={strings.table.filterColumns} value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+      )}
+      <table class="list">
+        <thead><tr><th>Column</th><th>Type</th><th>Null</th><th>Default</th><th>Role</th><th>Comment</th></tr></thead>
+        <tbody>
+          {items.map((column) => (
+            <tr key={column.name}>
+              <td class="long-name"><b>{column.name}</b></td>
+              <td class="code">{describeType(column.type)}</td>
+              <td>{column.nullable === false ? "not null" : ""}</td>
+              <td class="code">{filling(column)}</td>
+              <td>{marks(column.name).map((mark) => <span class="mark" key={String(mark)}>{mark}</span>)}</td>
+              <td>{column.comment ?? ""}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!items.length && <p class="note">{strings.table.noMatchingColumns}</p>}
+      {more}
+    </>
   );
 }
 
@@ -71,8 +163,143 @@ function filling(column: DescribedColumn): string {
   return column.is_identity ? "identity" : (column.default ?? "");
 }
 
+function Sample({ fullName }: { fullName: string }) {
+  const text = `SELECT *\nFROM ${fullName}\nLIMIT ${SAMPLE_ROWS}`;
+  const [result, setResult] = useState<Result>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    const abort = new AbortController();
+    let loaded: Result | undefined;
+    pageResult(text, abort.signal).then(
+      (found) => {
+        loaded = found;
+        if (abort.signal.aborted) void api.close(found.statementId).catch(() => undefined);
+        else setResult(found);
+      },
+      (error: unknown) => abort.signal.aborted || setProblem(failureOf(error).message),
+    );
+    return () => {
+      abort.abort();
+      if (loaded) void api.close(loaded.statementId).catch(() => undefined);
+    };
+  }, [text]);
+  return (
+    <>
+      <div class="part-bar"><span class="note">{strings.table.sampleOf(SAMPLE_ROWS)}</span><OpenInEditor text={text} /></div>
+      {problem && <Problem>{problem}</Problem>}
+      {!result && !problem && <Loading />}
+      {result && <div class="sample"><Grid result={result} /></div>}
+    </>
+  );
+}
+
+function Definition({ fullName }: { fullName: string }) {
+  const statement = `SHOW CREATE TABLE ${fullName}`;
+  const { value, problem } = useLoad(async () => (await pageRows(statement)).rows.map((row) => row[0] ?? "").join("\n"), [statement]);
+  const copy = async () => {
+    if (await copyText(value ?? "")) notify(strings.table.definitionCopied);
+  };
+  if (problem) return <Problem>{problem}</Problem>;
+  if (value === undefined) return <Loading />;
+  return (
+    <>
+      <div class="part-bar"><span class="spacer" /><Button icon="copy" onClick={() => void copy()}>{strings.table.copyDefinition}</Button><OpenInEditor text={value} /></div>
+      <SqlText text={value} />
+    </>
+  );
+}
+
+function Statistics({ name }: { name: TableName }) {
+  const { value, problem } = useLoad(() => api.columnStatistics(name), [name]);
+  const { items, more } = useShown(value?.columns ?? []);
+  if (problem) return <Problem>{problem}</Problem>;
+  if (!value) return <Loading />;
+  return (
+    <>
+      <p class="note">
+        {[value.rows !== null && counted(value.rows, "row"), counted(value.files, "file")].filter(Boolean).join(", ")}. {value.reason ?? strings.table.statisticsSource}
+      </p>
+      <table class="list">
+        <thead><tr><th>Column</th><th>Type</th><th>Minimum</th><th>Maximum</th><th class="numeric">NULLs</th></tr></thead>
+        <tbody>
+          {items.map((column) => (
+            <tr key={column.name}>
+              <td class="long-name"><b>{column.name}</b></td>
+              <td class="code">{column.type}</td>
+              <td class="code">{column.min ?? ""}</td>
+              <td class="code">{column.max ?? ""}</td>
+              <td class="numeric">{column.null_count === null ? "" : column.null_count.toLocaleString("en-US")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more}
+    </>
+  );
+}
+
+function Grants({ fullName }: { fullName: string }) {
+  const statement = `SHOW GRANTS ON TABLE ${fullName}`;
+  const { value, problem } = useLoad(() => pageRows(statement), [statement]);
+  const { items, more } = useShown(value?.rows ?? []);
+  if (problem) return <Problem>{problem}</Problem>;
+  if (!value) return <Loading />;
+  return (
+    <>
+      <div class="part-bar"><span class="spacer" /><OpenInEditor text={`${statement};\n-- GRANT SELECT ON TABLE ${fullName} TO \`user or group\`;\n`} /></div>
+      {items.length
+        ? (
+          <table class="list">
+            <thead><tr>{value.columns.map((column) => <th key={column}>{strings.table.grantColumn(column)}</th>)}</tr></thead>
+            <tbody>{items.map((row, at) => <tr key={at}>{row.map((cell, place) => <td key={place}>{cell ?? ""}</td>)}</tr>)}</tbody>
+          </table>
+        )
+        : <EmptyState icon="grants" title={strings.table.noGrants}><p>{strings.table.noGrantsText}</p></EmptyState>}
+      {more}
+    </>
+  );
+}
+
+function Lineage({ name, table }: { name: TableName; table: TableDescription }) {
+  const { value, problem } = useLoad(() => api.lineage(name), [name]);
+  if (problem) return <Problem>{problem}</Problem>;
+  if (!value) return <Loading />;
+  if (!value.upstream.length && !value.downstream.length) {
+    return <EmptyState icon="lineage" title={strings.table.noLineage}><p>{strings.table.noLineageText}</p></EmptyState>;
+  }
+  const side = (title: string, relations: typeof value.upstream) => (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      {!relations.length && <p class="note">{strings.table.noRelations}</p>}
+      <ul>
+        {relations.map((each, at) => (
+          <li key={at}>
+            {each.hidden
+              ? <span class="relation note"><Icon name="lock" />{strings.table.hiddenRelations(each.hidden)}</span>
+              : (
+                <button type="button" class="relation" title={`${each.catalog}.${each.schema}.${each.name}`} onClick={() => openTableTab({ catalog: each.catalog, schema: each.schema, table: each.name })}>
+                  <Icon name={each.type === "VIEW" ? "view" : "table"} />
+                  <span>{each.schema}.{each.name}</span>
+                </button>
+              )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+  return (
+    <div class="lineage">
+      {side(strings.table.upstream, value.upstream)}
+      <Icon name="right" size={24} />
+      <section><span class="relation own"><Icon name={table.type === "VIEW" ? "view" : "table"} /><span>{name.schema}.{name.table}</span></span></section>
+      <Icon name="right" size={24} />
+      {side(strings.table.downstream, value.downstream)}
+    </div>
+  );
+}
+
 function Properties({ table, name }: { table: TableDescription; name: TableName }) {
-  const { value: detail } = useLoad<Record<string, unknown>>(() => (table.provider ? api.detail(name) : Promise.resolve({})), [table]);
+  const { value: detail, problem } = useLoad<Record<string, unknown>>(() => (table.provider ? api.detail(name) : Promise.resolve({})), [table]);
   const told: [string, unknown][] = [
     ["location", table.location],
     ["created", table.created_time],
@@ -88,161 +315,23 @@ function Properties({ table, name }: { table: TableDescription; name: TableName 
   ];
   const properties = Object.entries(table.table_properties ?? {});
   const isCheck = ([key]: [string, string]) => key.startsWith("delta.constraints.");
+  const known = told.filter(([, value]) => value !== undefined && value !== null && value !== "");
+  if (!known.length && !properties.length && !problem) return <EmptyState icon="info" title={strings.table.noProperties} />;
   return (
     <>
+      {problem && <Problem>{problem}</Problem>}
       <table class="list">
         <tbody>
-          {told.filter(([, value]) => value !== undefined && value !== null && value !== "").map(([key, value]) => <tr key={`${key}${value}`}><th>{key}</th><td class="code">{String(value)}</td></tr>)}
+          {known.map(([key, value]) => <tr key={`${key}${value}`}><th>{key}</th><td class="code">{String(value)}</td></tr>)}
           {properties.filter(isCheck).map(([key, value]) => <tr key={key}><th>check {key.slice("delta.constraints.".length)}</th><td class="code">{value}</td></tr>)}
         </tbody>
       </table>
-      {!properties.every(isCheck) && <h3>Table properties</h3>}
+      {!properties.every(isCheck) && <h3>{strings.table.tableProperties}</h3>}
       <table class="list">
         <tbody>
           {properties.filter((each) => !isCheck(each)).map(([key, value]) => <tr key={key}><th>{key}</th><td class="code">{value}</td></tr>)}
         </tbody>
       </table>
     </>
-  );
-}
-
-function History({ name }: { name: TableName }) {
-  const { value: versions, problem } = useLoad(() => api.versions(name), [name]);
-  const [pair, setPair] = useState<Pair>();
-  if (problem) return <p class="problem">{problem}</p>;
-  return (
-    <div class="history">
-      <table class="list">
-        <thead><tr><th>Version</th><th>Time</th><th>Operation</th><th>What</th><th>User</th><th /></tr></thead>
-        <tbody>
-          {(versions ?? []).map((row, at) => {
-            const before = versions?.[at + 1];
-            return (
-              <tr key={row.version} class={pair?.[1] === row.version ? "chosen" : ""}>
-                <td class="numeric">{row.version}</td>
-                <td>{formatTime(row.timestamp)}</td>
-                <td>{row.operation}</td>
-                <td class="code">{operationText(row)}</td>
-                <td>{row.userName ?? ""}</td>
-                <td>{before && <button onClick={() => setPair([before.version, row.version])}>Changes</button>}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-      {pair && versions && <Changes name={name} pair={pair} versions={versions.map((row) => row.version)} onPair={setPair} />}
-    </div>
-  );
-}
-
-function operationText(row: VersionRow): string {
-  const metrics = Object.entries(row.operationMetrics ?? {}).filter(([key, value]) => /^num/.test(key) && value !== "0");
-  return metrics.map(([key, value]) => `${key.slice(3)} ${formatCount(Number(value))}`).join(", ");
-}
-
-interface ChangesOf {
-  name: TableName;
-  pair: Pair;
-  versions: Version[];
-  onPair: (pair: Pair) => void;
-}
-
-type Pair = [Version, Version];
-
-function Changes({ name, pair, versions, onPair }: ChangesOf) {
-  const [from, to] = pair;
-  const { value, problem } = useLoad(async () => {
-    const [before, after, filesBefore, filesAfter] = await Promise.all([
-      api.table(name, from),
-      api.table(name, to),
-      api.files(name, from, FILES_MAX),
-      api.files(name, to, FILES_MAX),
-    ]);
-    const isCut = Math.max(filesBefore.length, filesAfter.length) >= FILES_MAX;
-    return { table: tableChanges(before, after), files: fileChanges(filesBefore, filesAfter), isCut };
-  }, [name, from, to]);
-  const choose = (at: 0 | 1) => (
-    <select
-      value={String(pair[at])}
-      onChange={(event) => {
-        const chosen = versions.find((version) => String(version) === event.currentTarget.value) ?? pair[at];
-        onPair(at ? [from, chosen] : [chosen, to]);
-      }}
-    >
-      {versions.map((version) => <option key={version} value={String(version)}>{version}</option>)}
-    </select>
-  );
-  const size = (files: FileRow[]) => formatBytes(files.reduce((sum, file) => sum + file.size, 0));
-  return (
-    <aside class="changes">
-      <h3>From version {choose(0)} to {choose(1)}</h3>
-      {problem && <p class="problem">{problem}</p>}
-      {value && (
-        <>
-          <p>
-            <span class="added">+{value.files.added.length} files, {size(value.files.added)}</span>{" · "}
-            <span class="removed">−{value.files.removed.length} files, {size(value.files.removed)}</span>
-            {value.files.changed.length > 0 && ` · deleted rows in ${value.files.changed.length} files`}
-          </p>
-          {value.isCut && <p class="note">Of the {formatCount(FILES_MAX)} largest files of each version.</p>}
-          {!value.table.length && <p class="note">Columns and properties are the same.</p>}
-          <table class="list">
-            <tbody>
-              {value.table.map((change) => (
-                <tr key={change.what}><th>{change.what}</th><td class="code removed">{change.before ?? ""}</td><td class="code added">{change.after ?? ""}</td></tr>
-              ))}
-            </tbody>
-          </table>
-        </>
-      )}
-    </aside>
-  );
-}
-
-function Files({ name }: { name: TableName }) {
-  const { value: files, problem } = useLoad(() => api.files(name), [name]);
-  const [chosen, setChosen] = useState<FileRow>();
-  if (problem) return <p class="problem">{problem}</p>;
-  if (!files) return null;
-  const seen = files.filter((file) => file.size > 0);
-  const boxes = squarify(seen.map((file) => file.size), MAP.width, MAP.height);
-  const largest = seen[0]?.size ?? 1;
-  return (
-    <div class="files">
-      <p class="note">
-        {formatCount(files.length)} {files.length === 1 ? "file" : "files"}{files.length >= 1000 ? " (the largest)" : ""}, {formatBytes(files.reduce((sum, file) => sum + file.size, 0))}. An area is a file's size.
-      </p>
-      <svg viewBox={`0 0 ${MAP.width} ${MAP.height}`} preserveAspectRatio="none" role="img" aria-label={`${files.length} files by size`}>
-        {boxes.map((box, at) => {
-          const file = seen[at] as FileRow;
-          return (
-            <rect
-              key={file.path}
-              {...box}
-              class={chosen === file ? "file chosen" : "file"}
-              fill-opacity={0.35 + 0.65 * (file.size / largest)}
-              onMouseEnter={() => setChosen(file)}
-            >
-              <title>{`${file.path}\n${formatBytes(file.size)}`}</title>
-            </rect>
-          );
-        })}
-      </svg>
-      <table class="list">
-        <thead><tr><th>File</th><th class="numeric">Size</th><th class="numeric">Rows</th><th class="numeric">Deleted rows</th><th>Partition</th></tr></thead>
-        <tbody>
-          {(chosen ? [chosen] : files.slice(0, 100)).map((file) => (
-            <tr key={file.path}>
-              <td class="code">{file.path}</td>
-              <td class="numeric">{formatBytes(file.size)}</td>
-              <td class="numeric">{file.rows === null ? "" : formatCount(file.rows)}</td>
-              <td class="numeric">{file.deleted_rows || ""}</td>
-              <td class="code">{Object.entries(file.partition).map(([key, value]) => `${key}=${value ?? "NULL"}`).join(" ")}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {chosen && <button onClick={() => setChosen(undefined)}>All files</button>}
-    </div>
   );
 }

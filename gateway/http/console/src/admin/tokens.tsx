@@ -1,7 +1,7 @@
 // Personal access tokens: those of the user, and of all users for an administrator.
 import { useState } from "preact/hooks";
 import { api, type TokenRow } from "../api";
-import { copyText } from "../clipboard";
+import { copyWithNotice } from "../clipboard";
 import { formatTime } from "../format";
 import { failureOf } from "../runner";
 import { isAdministrator, me } from "../state";
@@ -118,7 +118,7 @@ function TokenValue({ value, onClose }: { value: string; onClose: () => void }) 
       <p>{texts.once}</p>
       <div class="secret">
         <input class="code" readOnly aria-label={texts.value} value={value} onFocus={(event) => event.currentTarget.select()} />
-        <IconButton icon="copy" variant="secondary" label={texts.copy} onClick={() => void copyText(value)} />
+        <IconButton icon="copy" variant="secondary" label={texts.copy} onClick={() => void copyWithNotice(value)} />
       </div>
     </Dialog>
   );

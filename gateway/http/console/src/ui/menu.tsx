@@ -1,5 +1,5 @@
 // Menus: a button that opens a list of commands, with the keyboard and roles of the ARIA menu button pattern.
-import { Menu as AriaMenu, MenuButton, MenuItem, MenuProvider, MenuSeparator } from "@ariakit/react";
+import { Menu as AriaMenu, MenuButton, MenuItem, MenuProvider, MenuSeparator, useMenuStore } from "@ariakit/react";
 import type { ComponentChildren } from "preact";
 import { Icon, type IconName } from "./icon";
 
@@ -10,26 +10,11 @@ export interface Command {
   keys?: string;
   isDisabled?: boolean;
   isDangerous?: boolean;
+  /** Leaves the menu open, for several choices in a row. */
+  keepsOpen?: boolean;
   /** Marks the chosen one of several. */
   isChosen?: boolean;
   run: () => void;
-}
-
-/** A menu at a position of the page; it is there until it is closed. */
-export function ContextMenu({ label, x, y, commands, onClose }: {
-  label: string;
-  x: number;
-  y: number;
-  commands: (Command | null)[];
-  onClose: () => void;
-}) {
-  return (
-    <MenuProvider open setOpen={(isOpen: boolean) => isOpen || onClose()} placement="bottom-start">
-      <AriaMenu className="menu" aria-label={label} modal={false} autoFocusOnShow getAnchorRect={() => ({ x, y, width: 0, height: 0 })} gutter={2} portal>
-        <MenuItems commands={commands} />
-      </AriaMenu>
-    </MenuProvider>
-  );
 }
 
 /** `null` in `commands` draws a line. */
@@ -47,19 +32,34 @@ export function Menu({ label, icon, children, commands, class: name = "" }: {
         {children}
       </MenuButton>
       <AriaMenu className="menu" gutter={4} portal unmountOnHide>
-        <MenuItems commands={commands} />
+        <Commands commands={commands} />
       </AriaMenu>
     </MenuProvider>
   );
 }
 
-function MenuItems({ commands }: { commands: (Command | null)[] }) {
+/** A menu without a button, at a place of the page; it is open until a command is chosen or it is dismissed. */
+export function ContextMenu({ label, commands, at, onClose }: {
+  label: string;
+  commands: (Command | null)[];
+  at: { x: number; y: number };
+  onClose: () => void;
+}) {
+  const store = useMenuStore({ open: true, setOpen: (open: boolean) => open || onClose() });
+  return (
+    <AriaMenu className="menu" store={store} aria-label={label} getAnchorRect={() => at} gutter={2} portal autoFocusOnShow>
+      <Commands commands={commands} />
+    </AriaMenu>
+  );
+}
+
+function Commands({ commands }: { commands: (Command | null)[] }) {
   return (
     <>
       {commands.map((command, at) => command === null
         ? <MenuSeparator key={at} className="menu-line" />
         : (
-          <MenuItem key={at} className={command.isDangerous ? "menu-item danger" : "menu-item"} disabled={command.isDisabled} onClick={command.run}>
+          <MenuItem key={at} className={command.isDangerous ? "menu-item danger" : "menu-item"} disabled={command.isDisabled} hideOnClick={!command.keepsOpen} onClick={command.run}>
             <span class="menu-icon">{command.isChosen ? <Icon name="check" /> : command.icon && <Icon name={command.icon} />}</span>
             <span>{command.label}</span>
             {command.keys && <kbd>{command.keys}</kbd>}
