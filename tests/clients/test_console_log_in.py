@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.clients.environments import node_packages
-from tests.clients.test_console import RUN, browser, cell, new_tab
+from tests.clients.axe import ensure_accessible
+from tests.clients.console_pages import RUN, browser, cell, new_tab
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.security.secure_server import SecureServer
 
@@ -48,22 +48,12 @@ def log_in(page: Page, user: str = "ann") -> None:
     page.keyboard.press("Enter")
 
 
-def ensure_accessible(page: Page) -> None:
-    """Fails for violations that axe-core finds, and for a page that is wider than the window."""
-    axe = node_packages("axe", "axe-core@4.14.1") / "axe-core" / "axe.min.js"
-    page.evaluate(axe.read_text())
-    found = page.evaluate("axe.run()")
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
-    assert len(found["passes"]) > 10
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_expired_login_returns_to_the_text_of_the_same_tab(browser: Browser, server: SecureServer) -> None:
     url = f"http://localhost:{server.ports.http}/"
     with new_page(browser) as page:
         page.goto(f"{url}#query/7")
         log_in(page)
-        expect(page.locator(".user")).to_have_text("ann")
+        expect(page.get_by_role("button", name="User ann")).to_be_visible()
         assert page.url == f"{url}#query/7"
         new_tab(page)
         page.keyboard.insert_text("ROWS 3")
@@ -89,7 +79,7 @@ def test_wrong_password_is_reported_in_plain_words_and_keeps_the_page(browser: B
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_have_text("The user name or password is wrong.")
         log_in(page)
-        expect(page.locator(".user")).to_have_text("ann")
+        expect(page.get_by_role("button", name="User ann")).to_be_visible()
         assert page.url == f"{url}#query/7"
 
 
@@ -106,7 +96,7 @@ def test_login_page_passes_axe_on_a_narrow_screen(browser: Browser, server: Secu
         expect(page.get_by_role("alert")).to_be_visible()
         ensure_accessible(page)
         log_in(page)
-        expect(page.locator(".user")).to_have_text("ann")
+        expect(page.get_by_role("button", name="User ann")).to_be_visible()
         page.goto(f"http://localhost:{server.ports.http}/login")
         expect(page.get_by_text("You are logged in as ann.")).to_be_visible()
         ensure_accessible(page)
@@ -121,6 +111,6 @@ def test_login_page_of_a_server_without_authentication_says_so(browser: Browser,
             expect(page.get_by_text("You are not logged in: this server has no authentication.")).to_be_visible()
             expect(page.get_by_role("button")).to_have_count(0)
             page.get_by_role("link", name="Open the console").click()
-            expect(page.locator(".user")).to_have_text("anonymous")
+            expect(page.get_by_role("button", name="User anonymous")).to_be_visible()
     finally:
         server.stop()

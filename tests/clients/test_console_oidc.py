@@ -19,9 +19,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from engine.runtime.identity import Method
 from tests.certificates import make_certificate
+from tests.clients.axe import ensure_accessible
+from tests.clients.console_pages import RUN, browser, cell, new_tab
 from tests.clients.environments import NODE, node_packages
-from tests.clients.test_console import RUN, browser, cell, new_tab
-from tests.clients.test_console_log_in import NARROW, ensure_accessible, new_page
+from tests.clients.test_console_log_in import NARROW, new_page
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.present import present
 from tests.security.secure_server import SecureServer
@@ -100,7 +101,7 @@ def test_user_logs_in_at_the_provider_and_out_again(browser: Browser, make_conso
         page.goto(f"{console.url}/#query/7")
         expect(page.get_by_label("Password")).to_be_visible()
         log_in(page, "ann")
-        expect(page.locator(".user")).to_have_text("ann")
+        expect(page.get_by_role("button", name="User ann")).to_be_visible()
         assert page.url == f"{console.url}/#query/7"
         new_tab(page)
         page.keyboard.insert_text("ROWS 3")
@@ -119,13 +120,14 @@ def test_user_logs_in_at_the_provider_and_out_again(browser: Browser, make_conso
             "secure": has_tls,
             "path": "/",
         }
-        page.locator(".user").click()
+        page.get_by_role("button", name="User ann").click()
+        page.get_by_role("menuitem", name="Log out").click()
         page.get_by_role("button", name="Log out").click()
         page.get_by_role("button", name="Yes, sign me out").click()
         expect(page.get_by_role("link", name=BUTTON)).to_be_visible()
         assert page.url == f"{console.url}/login"
         log_in(page, "ann")  # the provider requests the password again
-        expect(page.locator(".user")).to_have_text("ann")
+        expect(page.get_by_role("button", name="User ann")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -143,7 +145,7 @@ def test_expired_login_returns_from_the_provider_to_the_text(browser: Browser, m
     with new_page(browser) as page:
         page.goto(f"{console.url}/")
         log_in(page, "ann")
-        expect(page.locator(".user")).to_have_text("ann")
+        expect(page.get_by_role("button", name="User ann")).to_be_visible()
         new_tab(page)
         page.keyboard.insert_text("ROWS 3")
         page.evaluate("location.hash = 'table/a.b'")
@@ -165,7 +167,7 @@ def test_user_without_an_allowed_group_is_refused_and_another_logs_in(browser: B
             "Log in as another user, or ask the server's administrator."
         )
         log_in(page, "ann")
-        expect(page.locator(".user")).to_have_text("ann")
+        expect(page.get_by_role("button", name="User ann")).to_be_visible()
         assert page.url == f"{console.url}/#query/7"
 
 
@@ -185,7 +187,7 @@ def test_response_with_a_wrong_state_or_a_second_time_is_refused(browser: Browse
         expect(page.get_by_role("alert")).to_have_text(not_started)
         callbacks.clear()
         log_in(page, "ann")
-        expect(page.locator(".user")).to_have_text("ann")
+        expect(page.get_by_role("button", name="User ann")).to_be_visible()
         (callback,) = callbacks
         page.goto(callback)
         expect(page.get_by_role("alert")).to_have_text(not_started)
@@ -206,7 +208,7 @@ def test_replayed_code_is_refused_by_the_provider(browser: Browser, make_console
         page.get_by_placeholder("and password").fill("any")
         page.get_by_role("button", name="Sign-in").click()
         page.get_by_role("button", name="Continue").click()
-        expect(page.locator(".user")).to_have_text("ann")
+        expect(page.get_by_role("button", name="User ann")).to_be_visible()
         (callback,) = callbacks
         page.context.add_cookies(stolen)
         page.goto(callback)
@@ -247,4 +249,4 @@ def test_provider_that_is_down_is_reported_and_passwords_still_work(browser: Bro
         page.get_by_label("User").fill("bob")
         page.get_by_label("Password").fill("bobbob")
         page.keyboard.press("Enter")
-        expect(page.locator(".user")).to_have_text("bob")
+        expect(page.get_by_role("button", name="User bob")).to_be_visible()

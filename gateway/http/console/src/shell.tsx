@@ -159,11 +159,11 @@ function TabButton({ tab }: { tab: Tab }) {
   const run = tab.kind === "sql" ? tab.run.value : undefined;
   return (
     <div ref={own} role="presentation" class={isActive ? "tab chosen" : "tab"} title={tab.title} onAuxClick={(event) => event.button === 1 && close(tab)}>
-      <button type="button" role="tab" aria-selected={isActive} tabIndex={isActive ? 0 : -1} onClick={() => (activeId.value = tab.id)}>
+      <button type="button" role="tab" aria-selected={isActive} tabIndex={isActive ? 0 : -1} aria-keyshortcuts="Delete Alt+W" onClick={() => (activeId.value = tab.id)}>
         {run && isRunning(run) ? <span class="dot" /> : <Icon name={iconOf(tab)} size={14} />}
         <span class="tab-title">{tab.title}</span>
       </button>
-      <button type="button" class="close" aria-label={strings.common.closeTab(tab.title)} onClick={() => close(tab)}><Icon name="close" size={13} /></button>
+      <span class="close" title={strings.common.closeTab(tab.title)} aria-hidden="true" onClick={() => close(tab)}><Icon name="close" size={13} /></span>
     </div>
   );
 }

@@ -12,6 +12,7 @@ const KEYS: [string, string][] = [
   ["Ctrl-Space", "complete"],
   ["Ctrl-/", "comment"],
   ["Alt-N, Alt-W, Alt-T", "open a tab, close it, reopen the last one"],
+  ["arrows, Delete on a tab", "go to the next tab, close it"],
   ["Alt-1 … Alt-9", "go to a tab"],
   ["Alt-R, Alt-C, Alt-P", "rows, chart, profile"],
   ["Alt-A, Alt-B", "activity, show or hide the catalog"],
@@ -54,6 +55,7 @@ export function onShortcut(event: KeyboardEvent): void {
     to?.click();
     to?.focus();
     if (to) done();
+    else if (event.key === "Delete" && tab && own.closest(".tab.chosen")) close(tab);
     else if (event.key === "Escape") focusEditor();
   } else if (event.key === "Escape" && !(event.target as Element).closest?.(".editor, [role=dialog], [role=menu], [role=listbox]")) {
     focusEditor();

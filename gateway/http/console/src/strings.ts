@@ -65,6 +65,7 @@ export const strings = {
     run: "Run",
     cancel: "Cancel",
     firstRows: "Rows at most",
+    progress: "Tasks that are done",
   },
   grid: {
     label: "Result",
