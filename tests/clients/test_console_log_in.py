@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.clients.axe import ensure_accessible
 from tests.clients.console_pages import RUN, browser, cell, logged_in, new_tab
-from tests.clients.environments import node_packages
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.security.secure_server import SecureServer
 
@@ -46,16 +46,6 @@ def log_in(page: Page, user: str = "ann") -> None:
     page.get_by_label("User").fill(user)
     page.get_by_label("Password").fill(user * 2)
     page.keyboard.press("Enter")
-
-
-def ensure_accessible(page: Page) -> None:
-    """Fails for violations that axe-core finds, and for a page that is wider than the window."""
-    axe = node_packages("axe", "axe-core@4.14.1") / "axe-core" / "axe.min.js"
-    page.evaluate(axe.read_text())
-    found = page.evaluate("axe.run()")
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
-    assert len(found["passes"]) > 10
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_expired_login_returns_to_the_text_of_the_same_tab(browser: Browser, server: SecureServer) -> None:

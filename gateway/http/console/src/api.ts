@@ -298,6 +298,7 @@ export interface TableName {
   table: string;
 }
 
+const QUERIES_MAX = 200;
 const SQL = "api/2.0/sql";
 const CATALOG = "api/2.0/catalog";
 
@@ -414,8 +415,8 @@ export const api = {
     (await ask<{ versions: VersionRow[] }>("GET", query(`${CATALOG}/versions`, { ...name }))).versions,
   files: async (name: TableName, version?: Version, limit = 1000) =>
     (await ask<{ files: FileRow[] }>("GET", query(`${CATALOG}/files`, { ...name, version, limit }))).files,
-  queries: (text: string, status?: string) =>
-    ask<{ res: QueryRow[]; has_next_page: boolean }>("GET", query(`${SQL}/history/queries`, { text, status })),
+  queries: (filters: { text: string; user: string; status: string }) =>
+    ask<{ res: QueryRow[]; has_next_page: boolean }>("GET", query(`${SQL}/history/queries`, { ...filters, max_results: QUERIES_MAX })),
   cancelQuery: (id: string) => ask<object>("POST", `${SQL}/history/queries/${id}/cancel`),
   tokens: async () => (await ask<{ token_infos: TokenRow[] }>("GET", "api/2.0/token/list")).token_infos,
   createToken: (comment: string, lifetime_seconds: number, scope: TokenRow["scope"]) =>
