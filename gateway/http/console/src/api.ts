@@ -184,6 +184,33 @@ export interface Relation {
   hidden?: number;
 }
 
+/** An operator of an executed plan; `cluster` is the node for the generated code that it is a part of. */
+export interface PlanNode {
+  id: number;
+  name: string;
+  description: string;
+  cluster: number | null;
+  rows: number | null;
+  bytes: number | null;
+  time_ms: number | null;
+  metrics: { name: string; value: string }[];
+  read: TableRead | null;
+}
+
+export interface ExecutedPlan {
+  id: number;
+  duration_ms: number | null;
+  nodes: PlanNode[];
+  /** From an operator to the one that reads its rows. */
+  edges: [number, number][];
+}
+
+export interface Plans {
+  /** Why there are no plans. */
+  reason: "RUNNING" | "FROM_CACHE" | "PROTECTED" | "SCRIPT" | "NOT_RECORDED" | null;
+  plans: ExecutedPlan[];
+}
+
 /** Of a column of a result. */
 export interface ResultStatistics {
   row_count: number;
@@ -260,6 +287,7 @@ export const api = {
   statement: (id: string, wait_s: number) =>
     ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` })),
   profile: (id: string) => ask<Profile>("GET", `${SQL}/statements/${id}/profile`),
+  plan: (id: string) => ask<Plans>("GET", `${SQL}/statements/${id}/plan`),
   cancel: (id: string) => ask<object>("POST", `${SQL}/statements/${id}/cancel`),
   close: (id: string) => ask<object>("DELETE", `${SQL}/statements/${id}`),
   rows: async (id: string, rows: RowsQuery, signal?: AbortSignal) => {
