@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
@@ -116,6 +116,8 @@ class Catalog:
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
         self._places = Places(self._roots, served, own_folder, self.rest.places)
         self._own_folder = own_folder
+        # Called with the name of each group that was dropped.
+        self.on_group_drop: Callable[[str], None] = lambda _: None
         self._lock = threading.Lock()
 
     def record_rest_catalogs(self) -> None:
@@ -197,7 +199,10 @@ class Catalog:
         for _ in range(CHANGE_ATTEMPTS_MAX):
             try:
                 with self._lock:  # threads of one server wait here instead of racing each other
-                    return self._record(change, condition, change_sources)
+                    views = self._record(change, condition, change_sources)
+                if isinstance(change, DropGroup):
+                    self.on_group_drop(change.name)
+                return views
             except AnswerMissing:
                 with change_sources.allow_requests():  # without the lock, so that no thread waits for a remote server
                     self._changes_to_apply(self._view(self._store.load(), change_sources), change)

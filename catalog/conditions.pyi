@@ -430,6 +430,35 @@ class TokenNotAllowed(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class SavedQueryNotFound(SqlError):
+    """SAVED_QUERY_NOT_FOUND, SQLSTATE 42704"""
+    query_id: str
+    def __init__(self, query_id: str) -> None: ...
+
+class SavedQueryChanged(SqlError):
+    """SAVED_QUERY_CHANGED, SQLSTATE 40001"""
+    name: str
+    user: str
+    def __init__(self, name: str, user: str) -> None: ...
+
+class SavedQueryNotAllowed(SqlError):
+    """SAVED_QUERY_NOT_ALLOWED, SQLSTATE 42501"""
+    name: str
+    action: str
+    def __init__(self, name: str, action: str) -> None: ...
+
+class TooManySavedQueries(SqlError):
+    """SAVED_QUERY_LIMIT_EXCEEDED.NUMBER, SQLSTATE 53400"""
+    user: str
+    limit: int
+    def __init__(self, user: str, limit: int) -> None: ...
+
+class TooMuchInSavedQueries(SqlError):
+    """SAVED_QUERY_LIMIT_EXCEEDED.SIZE, SQLSTATE 53400"""
+    user: str
+    limit_mb: int
+    def __init__(self, user: str, limit_mb: int) -> None: ...
+
 class VolumeNotFound(SqlError):
     """UC_VOLUME_NOT_FOUND, SQLSTATE 42704"""
     name: str
@@ -928,6 +957,11 @@ class DiskFull(SqlError):
 
 class TableFilesNotWritable(SqlError):
     """TABLE_FILES_NOT_WRITABLE, SQLSTATE 58030"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class StorageAccessFailed(SqlError):
+    """STORAGE_ACCESS_FAILED, SQLSTATE 58030"""
     reason: str
     def __init__(self, reason: str) -> None: ...
 
@@ -1996,6 +2030,10 @@ class OutOfMemory(SqlError):
     """OUT_OF_MEMORY, SQLSTATE 53200"""
     def __init__(self) -> None: ...
 
+class FormatNotPossible(SqlError):
+    """FORMAT_NOT_POSSIBLE, SQLSTATE 0A000"""
+    def __init__(self) -> None: ...
+
 class ParameterNotBound(SqlError):
     """UNBOUND_SQL_PARAMETER, SQLSTATE 42P02"""
     def __init__(self) -> None: ...
@@ -3018,6 +3056,25 @@ class DirectoryUnavailable(SqlError):
     """DIRECTORY_UNAVAILABLE, SQLSTATE 57P03"""
     reason: str
     def __init__(self, reason: str) -> None: ...
+
+class ProviderUnavailable(SqlError):
+    """IDENTITY_PROVIDER_UNAVAILABLE, SQLSTATE 57P03"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class ProviderRefused(SqlError):
+    """AUTHENTICATION_FAILED.IDENTITY_PROVIDER, SQLSTATE 28000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class LogInNotStarted(SqlError):
+    """AUTHENTICATION_FAILED.LOGIN_NOT_STARTED, SQLSTATE 28000"""
+    def __init__(self) -> None: ...
+
+class LogInNotAllowed(SqlError):
+    """AUTHENTICATION_FAILED.GROUP, SQLSTATE 28000"""
+    user: str
+    def __init__(self, user: str) -> None: ...
 
 class ProxyUserNotAllowed(SqlError):
     """PROXY_USER_NOT_ALLOWED, SQLSTATE 42501"""

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.runtime.activity import ActivitySource
+from engine.runtime.function_help import FunctionHelp, SqlHelp
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.statement import Statement
+from engine.saved_queries import SavedQueries
 from engine.statements.volumes.statement import ChangeFile
 
 
@@ -58,6 +60,11 @@ class Engine(Protocol):
     """Opens sessions; `close()` stops Spark."""
 
     @property
+    def saved_queries(self) -> SavedQueries:
+        """Returns the queries that users keep on the server."""
+        ...
+
+    @property
     def unready_reason(self) -> str | None:
         """Returns why statements that need Spark cannot run now; None if they can. Returns immediately."""
         ...
@@ -71,6 +78,14 @@ class Engine(Protocol):
 
     def restart(self, reason: str) -> None:
         """Restarts Spark and with it ends tasks that cannot be stopped otherwise; returns immediately."""
+        ...
+
+    def sql_help(self) -> SqlHelp:
+        """Returns the built-in functions and the keywords, read from Spark once. Raises `SparkRestarting`."""
+        ...
+
+    def user_functions(self, identity: Identity, catalog: str | None) -> Sequence[FunctionHelp]:
+        """Returns the functions in a catalog, or in all, that are visible to `identity`."""
         ...
 
     def show_activity(self, activity: ActivitySource) -> None:

@@ -26,6 +26,7 @@ from catalog.entries import TableEntry
 from catalog.errors import SqlError, shorten
 from catalog.grants.tokens import TokenStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName, matches_all
+from catalog.queries.store import open_queries
 from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
@@ -44,6 +45,7 @@ from engine.delta.log.file_table import use_compact_memory
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
+from engine.editor_help import OWN_FUNCTIONS, user_functions
 from engine.engine import TableCount
 from engine.formats.delta.delta_format import DeltaFileSource, DeltaFormat
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
@@ -51,6 +53,7 @@ from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.commit.metadata_files import metadata_times
 from engine.pipeline import parse_statement
 from engine.runtime.activity import ActivitySource
+from engine.runtime.function_help import FunctionHelp, SqlHelp, read_sql_help
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
 from engine.runtime.parameters import Parameter
@@ -60,6 +63,7 @@ from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings
 from engine.runtime.statement import Statement
+from engine.saved_queries import SavedQueries
 from engine.script.immediate import execute_immediate, with_names
 from engine.script.interpreter import run_script
 from engine.script.statement_pipeline import Scopes, StatementPipeline, Step
@@ -196,6 +200,8 @@ def open_sources(options: EngineOptions) -> Sources:
     rest = RestCatalogs(options.rest_catalogs, options.rest_policy, places)
     catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
     catalog.record_rest_catalogs()
+    queries = open_queries(options.catalog_folder)
+    catalog.on_group_drop = queries.forget_group
     others = OtherTablesFinder(store.newest, options.trusted_roots, served)
 
     def open_table(location: str) -> Storage:
@@ -213,6 +219,7 @@ def open_sources(options: EngineOptions) -> Sources:
 
     return Sources(
         catalog=catalog,
+        queries=queries,
         formats=formats_of(
             DeltaFormat(
                 read=lambda location, version: snapshots.load(open_table(location), version),
@@ -267,6 +274,11 @@ class LakeEngine:
         self._sources = sources
         self._driver = driver
         self._running = RunningStatements()
+        self._help: SqlHelp | None = None
+        self._help_lock = threading.Lock()
+        self.saved_queries = SavedQueries(
+            sources.queries, sources.catalog, lambda name: self._sources.activity.knows_user(name)
+        )
         self._warm_up: WarmUp | None = None
 
     def warm_up(self, local_dir: str | None) -> None:
@@ -284,6 +296,16 @@ class LakeEngine:
 
     def restart(self, reason: str) -> None:
         self._driver.restart(reason)
+
+    def sql_help(self) -> SqlHelp:
+        with self._help_lock:
+            if self._help is None:
+                infos = self._driver.function_infos()
+                self._help = read_sql_help(infos, ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS, OWN_FUNCTIONS)
+            return self._help
+
+    def user_functions(self, identity: Identity, catalog: str | None) -> Sequence[FunctionHelp]:
+        return list(user_functions(visible_to(self._sources.catalog.view(), identity), catalog))
 
     def show_activity(self, activity: ActivitySource) -> None:
         self._sources = replace(self._sources, activity=activity)

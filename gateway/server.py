@@ -32,7 +32,7 @@ from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.chain import Chain
 from gateway.authenticators.exchange import Authenticator
-from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
+from gateway.authenticators.start import make_authenticator, open_issuer, open_oidc, open_tokens
 from gateway.configuration.catalogs import open_rest_catalogs, open_rest_policy
 from gateway.configuration.config import Config
 from gateway.configuration.storage import open_credentials
@@ -210,6 +210,7 @@ class Server:
             tokens=tokens,
             auditor=auditor,
             oauth=issuer.endpoints if issuer else None,
+            oidc=open_oidc(self._config, issuer, known),
             console=load_console(),
         )
         app = create_app(self._lifecycle, authenticator, options)

@@ -203,7 +203,7 @@ def _entry_or_raise(entry: SecurableEntry | None, error: SqlError) -> SecurableE
 def principal_of(state: CatalogState, name: str, kind: PrincipalKind | None = None) -> Principal:
     """Returns the principal for a name without a kind: a group in the catalog if one exists, else a user."""
     if kind is None:
-        is_group = fold(name) == EVERYBODY.key or fold(name) in _known_groups(state)
+        is_group = fold(name) == EVERYBODY.key or fold(name) in known_groups(state)
         kind = PrincipalKind.GROUP if is_group else PrincipalKind.USER
     return Principal(kind, name)
 
@@ -216,7 +216,7 @@ def known_users(state: CatalogState) -> frozenset[str]:
     return frozenset(each.name for each in found if each.kind is PrincipalKind.USER) | owners
 
 
-def _known_groups(state: CatalogState) -> frozenset[str]:
+def known_groups(state: CatalogState) -> frozenset[str]:
     """Returns the folded names for all groups in the catalog, its own and those that logins have."""
     found = {member for entry in state.groups.values() for member in entry.members}
     found |= {grant.principal for entry in _securables(state) for grant in entry.grants}
@@ -241,7 +241,7 @@ def _user_keys(state: CatalogState) -> frozenset[str]:
 
 def _ensure_one_kind(state: CatalogState, principal: Principal) -> None:
     """Raises PrincipalAmbiguous for a name that is both a user's and a group's, which a reader could not tell apart."""
-    others = _known_groups(state) if principal.kind is PrincipalKind.USER else _user_keys(state)
+    others = known_groups(state) if principal.kind is PrincipalKind.USER else _user_keys(state)
     if fold(principal.name) in others:
         raise PrincipalAmbiguous(principal.name)
 
@@ -295,7 +295,7 @@ def _create_group(state: CatalogState, entry: GroupEntry) -> CatalogState:
     ensure_valid_part(entry.name)
     if entry.key in state.groups:
         raise GroupAlreadyExists(entry.name)
-    if entry.key in _known_groups(state) or entry.key in _user_keys(state):
+    if entry.key in known_groups(state) or entry.key in _user_keys(state):
         # Grants to a login group, or to a user, would become the new group's, and a policy for the
         # login group would apply to nobody.
         raise PrincipalAmbiguous(entry.name)

@@ -39,11 +39,11 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Generic, Protocol, TypeVar, assert_never
 from urllib.parse import quote
 
 from catalog.conditions import CatalogOutcomeUnknown, CatalogUnreadable
@@ -91,41 +91,75 @@ _GENERATION = re.compile(r"(\d{20})\.json")
 Index = Mapping[str, str]
 
 
+class _StateOfGeneration(Protocol):
+    @property
+    def generation(self) -> int: ...
+
+
+_State = TypeVar("_State", bound=_StateOfGeneration)
+_Stored = TypeVar("_Stored")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredForm(Generic[_State, _Stored]):
+    """How a state is stored: its entries, an entry's name as a relative path, and an entry's JSON.
+
+    `suffix` ends the names of the entries' files.
+    """
+
+    initial: _State
+    entries: Callable[[_State], Iterable[_Stored]]
+    state_of: Callable[[int, Iterable[_Stored]], _State]
+    path: Callable[[_Stored], str]
+    to_json: Callable[[_Stored], Mapping[str, object]]
+    from_json: Callable[[object], _Stored]
+    suffix: str = ".json"
+
+    def by_path(self, state: _State) -> dict[str, _Stored]:
+        return {self.path(entry): entry for entry in self.entries(state)}
+
+    def object_file(self, path: str, stamp: str) -> str:
+        return f"objects/{path}@{stamp}{self.suffix}"
+
+
 @dataclass(frozen=True, slots=True)
-class _LoadedGeneration:
+class _LoadedGeneration(Generic[_State]):
     """A generation and its stored form."""
 
-    state: CatalogState
+    state: _State
     index: Index
 
 
-class FileStore:
-    """A file-based store, see :class:`catalog.store.CatalogStore`. Loading an unchanged catalog costs one listing."""
+class GenerationStore(Generic[_State, _Stored]):
+    """A file-based store for one state. Loading an unchanged state costs one listing."""
 
     def __init__(
         self,
         files: Files,
+        form: StoredForm[_State, _Stored],
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._files = files
+        self._form = form
+        self._always = frozenset(form.by_path(form.initial))
         self._now_ms = now_ms
         self._clock = clock
         self._lock = threading.Lock()
-        self._loaded = _LoadedGeneration(INITIAL_STATE, {})
+        self._loaded = _LoadedGeneration(form.initial, {})
         self._was_loaded = False
         # A generation, and a time on `clock` when it was the newest one, or after which this server created it.
         self._seen = (0, -math.inf)
 
-    def load(self) -> CatalogState:
+    def load(self) -> _State:
         found = self._load().state
         self._was_loaded = True
         return found
 
-    def newest(self) -> CatalogState:
+    def newest(self) -> _State:
         return self._loaded.state if self._was_loaded else self.load()
 
-    def swap(self, base: CatalogState, new: CatalogState) -> bool:
+    def swap(self, base: _State, new: _State) -> bool:
         loaded = self._loaded if self._loaded.state is base else self._load()
         if loaded.state.generation != base.generation:
             return False
@@ -135,14 +169,14 @@ class FileStore:
             raise self._generations_missing_error()  # before the folder is created again
         token = secrets.token_hex(4)
         stamp = f"{new.generation}-{token}"
-        before, after = _by_path(base), _by_path(new)
+        before, after = self._form.by_path(base), self._form.by_path(new)
         # Compared by identity: entries that differ only in a name's spelling are equal.
         written = [path for path, entry in after.items() if before.get(path) is not entry]
         index = {path: file for path, file in loaded.index.items() if path in after} | dict.fromkeys(written, stamp)
         for path in written:
             # Before the generation's file, so that a reader of the new generation finds
             # each object that it names.
-            self._files.create(_object_file(path, stamp), _to_bytes(to_json(after[path])))
+            self._files.create(self._form.object_file(path, stamp), _to_bytes(self._form.to_json(after[path])))
         record: dict[str, object] = {
             "format": FORMAT,
             "generation": new.generation,
@@ -154,7 +188,7 @@ class FileStore:
         }
         if not self._commit(new.generation, token, _to_bytes(record)):
             for path in written:
-                self._files.delete(_object_file(path, stamp))
+                self._files.delete(self._form.object_file(path, stamp))
             return False
         with self._lock:
             self._loaded = _LoadedGeneration(new, index)
@@ -216,7 +250,7 @@ class FileStore:
         seen, at_s = self._seen
         return seen == generation and self._clock() - at_s < _SEEN_S
 
-    def _load(self) -> _LoadedGeneration:
+    def _load(self) -> _LoadedGeneration[_State]:
         for _ in range(_LOAD_ATTEMPTS_MAX):
             began_s = self._clock()
             newest = max(self._generations(), default=0)
@@ -234,31 +268,31 @@ class FileStore:
             return fresh
         raise CatalogUnreadable(self._files.root, f"a file that it names is missing ({missing})")
 
-    def _read(self, generation: int, known: _LoadedGeneration) -> _LoadedGeneration:
+    def _read(self, generation: int, known: _LoadedGeneration[_State]) -> _LoadedGeneration[_State]:
         """Reads a generation, and from its objects only the ones that `known` lacks."""
         if generation == 0:
-            return _LoadedGeneration(INITIAL_STATE, {})
+            return _LoadedGeneration(self._form.initial, {})
         path = _generation_file(generation)
         index = self._index(path)
-        entries = _by_path(known.state)
+        entries = self._form.by_path(known.state)
         changed = [name for name, stamp in index.items() if known.index.get(name) != stamp]
         with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
             entries |= zip(changed, pool.map(lambda name: self._entry(name, index[name]), changed), strict=True)
         # The initial objects exist in each catalog, even if no generation has written them
         # yet.
-        selected = (entry for name, entry in entries.items() if name in index or name in _ALWAYS)
-        return _LoadedGeneration(state_of(generation, selected), index)
+        selected = (entry for name, entry in entries.items() if name in index or name in self._always)
+        return _LoadedGeneration(self._form.state_of(generation, selected), index)
 
-    def _entry(self, name: str, stamp: str) -> Entry:
-        path = _object_file(name, stamp)
+    def _entry(self, name: str, stamp: str) -> _Stored:
+        path = self._form.object_file(name, stamp)
         try:
-            entry = from_json(self._json(path))
+            entry = self._form.from_json(self._json(path))
         except MalformedEntry as error:
             raise self._unreadable(path, str(error)) from error
         # A file that was restored or copied by hand under another name would give one
         # object's grants to another.
-        if _path(entry) != name:
-            raise self._unreadable(path, f"it describes {_path(entry)}")
+        if self._form.path(entry) != name:
+            raise self._unreadable(path, f"it describes {self._form.path(entry)}")
         return entry
 
     def _index(self, path: str) -> Index:
@@ -315,16 +349,12 @@ class FileStore:
         later = self._index(following)
         for name, stamp in self._index(old).items():
             if later.get(name) != stamp:
-                self._files.delete(_object_file(name, stamp))
+                self._files.delete(self._form.object_file(name, stamp))
         self._files.delete(old)
 
 
 def _generation_file(generation: int) -> str:
     return f"generations/{generation:020}.json"
-
-
-def _object_file(path: str, stamp: str) -> str:
-    return f"objects/{path}@{stamp}.json"
 
 
 def _path(entry: Entry) -> str:
@@ -360,11 +390,26 @@ def _file_name(part: str) -> str:
     return f"{name[:100]}~{hashlib.sha256(part.encode()).hexdigest()[:32]}"
 
 
-def _by_path(state: CatalogState) -> dict[str, Entry]:
-    return {_path(entry): entry for entry in state.entries()}
+_CATALOG: StoredForm[CatalogState, Entry] = StoredForm(
+    initial=INITIAL_STATE,
+    entries=CatalogState.entries,
+    state_of=state_of,
+    path=_path,
+    to_json=to_json,
+    from_json=from_json,
+)
 
 
-_ALWAYS = frozenset(_by_path(INITIAL_STATE))
+class FileStore(GenerationStore[CatalogState, Entry]):
+    """A file-based store for the catalog, see :class:`catalog.store.CatalogStore`."""
+
+    def __init__(
+        self,
+        files: Files,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(files, _CATALOG, now_ms, clock)
 
 
 def _to_bytes(value: Mapping[str, object]) -> bytes:
@@ -372,7 +417,11 @@ def _to_bytes(value: Mapping[str, object]) -> bytes:
 
 
 _TEMPORARY = re.compile(r".+\.json\.[0-9a-f]{32}\.tmp")
-_OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}\.json")
+_OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}(?P<suffix>(?:\.query)?\.json)")
+
+# The folder for saved queries in the catalog's folder. Their files have names that no earlier release takes for its own
+# leftovers.
+QUERIES_FOLDER, QUERIES_SUFFIX = "queries", ".query.json"
 
 
 def remove_catalog_leftovers(folder: str, older_than_s: float) -> int:
@@ -389,14 +438,16 @@ def remove_catalog_leftovers(folder: str, older_than_s: float) -> int:
 def _leftovers(folder: str) -> Iterator[str]:
     files = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
     yield from (path for path in files if _TEMPORARY.fullmatch(os.path.basename(path)))
-    objects = [path for path in files if _OBJECT.fullmatch(os.path.basename(path))]
-    # Read after the objects were listed: a file that was named meanwhile is in the newest generation.
-    named = _named_objects(folder)
-    if named is not None:
-        yield from (path for path in objects if os.path.relpath(path, f"{folder}/objects") not in named)
+    for root, suffix in ((folder, ".json"), (f"{folder}/{QUERIES_FOLDER}", QUERIES_SUFFIX)):
+        matches = ((path, _OBJECT.fullmatch(os.path.basename(path))) for path in files)
+        objects = [path for path, match in matches if match and match["suffix"] == suffix]
+        # Read after the objects were listed: a file that was named meanwhile is in the newest generation.
+        named = _named_objects(root, suffix)
+        if named is not None:
+            yield from (path for path in objects if os.path.relpath(path, f"{root}/objects") not in named)
 
 
-def _named_objects(folder: str) -> set[str] | None:
+def _named_objects(folder: str, suffix: str) -> set[str] | None:
     """Returns the files that some generation names; None if one cannot be read, because then no file can safely be
     deleted.
     """
@@ -405,7 +456,7 @@ def _named_objects(folder: str) -> set[str] | None:
         for entry in os.scandir(f"{folder}/generations"):
             if entry.name.endswith(".json"):
                 with open(entry.path, "rb") as file:
-                    named |= {f"{name}@{stamp}.json" for name, stamp in json.load(file)["objects"].items()}
+                    named |= {f"{name}@{stamp}{suffix}" for name, stamp in json.load(file)["objects"].items()}
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return None
     return named

@@ -65,8 +65,9 @@ from engine.sql.query.bodies import (
 )
 from engine.sql.query.values import EXPRESSION, STORED, Call, InlinedCall, Query, Relation
 
-# Occur in all names of functions and hidden columns that show a row's file or its position there.
-_FILE_WORDS = ("_file", "metadata", "_pos")
+# Occur in all names of functions and hidden columns that show a row's file or its position there, and of metadata
+# tables with paths of files.
+_FILE_WORDS = ("_file", "metadata", "_pos", "files", "entries", "manifests", "position_deletes", "snapshots")
 # Maximum function nesting.
 FUNCTION_DEPTH_MAX = 32
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from catalog.catalog import Catalog
 from catalog.grants.tokens import TokenStore
+from catalog.queries.store import QueryStore
 from engine.cache.result_cache import ResultCache
 from engine.concurrency.table_cache import TableCache
 from engine.concurrency.table_locks import TableLocks
@@ -32,6 +33,8 @@ class Sources:
     tokens: TokenStore | None = None
     # Finds the files that statements name by path.
     files: FileSource = NoFiles()
+    # The queries that users keep on the server.
+    queries: QueryStore = field(default_factory=lambda: QueryStore(None))
     # The server's audit log directory, if it has one.
     audit_folder: Path | None = None
     # Sessions and statements from the front ends.

@@ -10,6 +10,8 @@ from catalog.errors import SqlError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+# A device or a network file system fails, or denies access to a file.
+_UNREADABLE = (*_REFUSED, errno.EIO, errno.ESTALE, errno.ETIMEDOUT)
 # Hadoop's local file system reports each disk error with this message, without the reason.
 _NO_FOLDER = "Mkdirs failed to create"
 
@@ -32,10 +34,15 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def reported_storage_error(message: str) -> SqlError | None:
-    """Returns the same for a Java exception's message, which contains the system's own error text."""
+    """Returns the error as `storage_error` for a Java exception's message, which contains the system's error text."""
     if any(os.strerror(number) in message for number in _FULL):
         return DiskFull()
     for number in _REFUSED:
         if os.strerror(number) in message:
             return TableFilesNotWritable(os.strerror(number))
     return TableFilesNotWritable("a folder cannot be created") if _NO_FOLDER in message else None
+
+
+def is_read_failure(message: str) -> bool:
+    """Returns whether a Java exception's message, for a file that cannot be read, contains the system's own error."""
+    return any(os.strerror(number) in message for number in _UNREADABLE)

@@ -265,5 +265,6 @@ def given_request(given: RowScan) -> dict[str, Any]:
         "columns": columns,
         "keys": list(given.rows.keys),
         "costly": list(given.rows.costly),
+        "paths": list(given.rows.paths),
         "is_stamped": given.rows.stamp is not None,
     }

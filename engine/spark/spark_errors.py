@@ -45,13 +45,14 @@ from catalog.conditions import (
     SparkRestarting,
     StatementCancelled,
     StatisticsExceeded,
+    StorageAccessFailed,
     UnsupportedClause,
     ValueTooLarge,
     VendedCredentialsNotInSpark,
     ViewChanged,
 )
 from catalog.errors import Position, SqlError
-from engine.errors.disk_errors import reported_storage_error
+from engine.errors.disk_errors import is_read_failure, reported_storage_error
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.query.bodies import with_function_names
 from engine.sql.query.source_text import SourceText, position_in
@@ -91,6 +92,8 @@ _HIDDEN = (
     "A view, function, row filter or column mask that the statement reads cannot be evaluated. What failed is told to "
     "those who may read all that it reads."
 )
+_HIDDEN_FILE = "of a table below a view, row filter or column mask"
+_HIDDEN_REASON = "the reason is reported to those who may read the table"
 _MARKERS = ("NamedParameter", "PosParameter")
 # Where the advice begins that Spark appends to its sentence.
 _ADVICE = re.compile(
@@ -172,13 +175,10 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
             refusal.position = translation.position(known)
         return refusal
     condition, sqlstate = known.get("condition"), known.get("sqlstate")
-    if own_texts is not None and known.get("path"):
-        known["path"] = "of a table below a view, row filter or column mask"
-    if condition == DataFileNotFound.condition:
-        return DataFileNotFound(restore_names(known["path"], labels))
-    if condition == DataFileNotReadable.condition and known.get("path"):
-        path, reason = restore_names(known["path"], labels), known["cause"].rstrip(".")
-        return DataFileWithoutFieldIds(path) if _NO_FIELD_IDS in reason else DataFileNotReadable(path, reason)
+    if condition == DataFileNotFound.condition or (condition == DataFileNotReadable.condition and known.get("path")):
+        return _file_error(known, translation)
+    if condition is None and known["of_storage"]:
+        return StorageAccessFailed(_HIDDEN_REASON if own_texts is not None else restore_names(_cause(known), labels))
     message: str = known["message"]
     of_data = str(sqlstate)[:2] in _OF_DATA  # its message contains a value, which may resemble any error
     if not of_data and (refused := reported_storage_error(f"{message} {known['cause']}")):
@@ -216,6 +216,24 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
     failure = SparkFailure(*reported, restore_names(text, labels)[:_SHOWN_MAX], restore_names(advice, labels))
     failure.position = position
     return failure
+
+
+def _file_error(known: Mapping[str, Any], translation: Translation) -> SqlError:
+    """Returns the error for a data file that is missing or cannot be read."""
+    is_hidden = translation.own_texts is not None
+    path = _HIDDEN_FILE if is_hidden else restore_names(known["path"], translation.labels)
+    # The reason may contain the path.
+    reason = _HIDDEN_REASON if is_hidden else _cause(known)
+    if known["of_storage"] or is_read_failure(known["cause"]):
+        return StorageAccessFailed(f"{path}: {reason}")
+    if known["condition"] == DataFileNotFound.condition:
+        return DataFileNotFound(path)
+    return DataFileWithoutFieldIds(path) if _NO_FIELD_IDS in known["cause"] else DataFileNotReadable(path, reason)
+
+
+def _cause(known: Mapping[str, Any]) -> str:
+    cause: str = known["cause"]
+    return cause.rstrip(".")
 
 
 def _is_own(known: Mapping[str, Any], own_texts: frozenset[str]) -> bool:

@@ -29,7 +29,7 @@ _LOOPS_AND_BRANCHES = frozenset({"IF", "WHILE", "LOOP", "FOR", "REPEAT"})
 # A statement in a script begins after these; a label ends with a colon.
 _BEFORE_STATEMENTS = frozenset({";", ":", "BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT", "ATOMIC"})
 _TRANSACTIONS = frozenset({"TRANSACTION", "WORK"})
-_MARKER_BEFORE = re.compile(r"[\w:)\]`]$")
+_MARKER_BEFORE = re.compile(r"[\w)\]`]|::")
 # The number of words in CREATE OR REPLACE PROCEDURE.
 _WORDS_OF_PROCEDURE = 4
 
@@ -77,15 +77,28 @@ def split_statements(text: str) -> list[Piece]:
     return pieces
 
 
-def marker_names(text: str) -> set[str]:
-    """Returns the names of the named parameter markers in `text` (`:name`)."""
-    names, before = set[str](), _Token("other", "", 0, 0)
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A named parameter marker, `:name`, with its place in the text; the end is exclusive."""
+
+    name: str
+    start: int
+    end: int
+
+
+def markers(text: str) -> Iterator[Marker]:
+    """Yields the named parameter markers in `text`."""
+    before = _Token("other", "", 0, 0)
     for token in _tokens(text):
         is_marker = before.text == ":" and before.kind == "other" and token.kind == "word"
-        if is_marker and not _MARKER_BEFORE.search(text[: before.start]):
-            names.add(token.text)
+        if is_marker and not _MARKER_BEFORE.match(text, max(0, before.start - 1)):
+            yield Marker(token.text, before.start, token.end)
         before = token
-    return names
+
+
+def marker_names(text: str) -> set[str]:
+    """Returns the names of the named parameter markers in `text`."""
+    return {marker.name for marker in markers(text)}
 
 
 def _add(pieces: list[Piece], text: str, reader: _Reader, end: int, *, is_ended: bool = True) -> None:

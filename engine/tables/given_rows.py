@@ -50,6 +50,8 @@ class GivenRows:
     objects: Callable[[], Sequence[tuple[str, ...]]] = tuple
     costly: tuple[str, ...] = ()
     complete: Callable[[Iterable[Row], Collection[str]], Iterable[Row]] | None = None
+    # Columns that contain paths of files.
+    paths: tuple[str, ...] = ()
     # A digest of all rows without costly columns; None: the rows differ each time.
     #
     # The result cache uses it for queries without costly columns.
@@ -68,10 +70,10 @@ class GivenRows:
             yield pa.RecordBatch.from_arrays(arrays, names)
 
 
-def fixed_rows(columns: Columns, make: Callable[[], Iterable[Row]]) -> GivenRows:
+def fixed_rows(columns: Columns, make: Callable[[], Iterable[Row]], paths: tuple[str, ...] = ()) -> GivenRows:
     """Returns rows without keys, which `make` returns once, so that results over them may be cached."""
     made = cache(lambda: tuple(make()))
-    return GivenRows(columns=columns, make=lambda _: made(), stamp=lambda: _digest(made()))
+    return GivenRows(columns=columns, make=lambda _: made(), paths=paths, stamp=lambda: _digest(made()))
 
 
 def _digest(rows: tuple[Row, ...]) -> bytes:

@@ -41,6 +41,8 @@ class MetadataTable:
 
     schema: StructType
     rows: tuple[Mapping[str, Any], ...]
+    # Columns, and fields of struct columns, that contain paths of files; rows contain these structs.
+    paths: tuple[tuple[str, ...], ...] = ()
 
 
 class UnresolvedDeletes(Protocol):

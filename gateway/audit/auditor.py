@@ -19,10 +19,18 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any, NotRequired, Protocol, TypedDict, assert_never
 
-from catalog.conditions import AuditNotWritten, InsufficientPermissions, TooManyFailures, ViewOwnerLacksPrivileges
+from catalog.conditions import (
+    AuditNotWritten,
+    InsufficientPermissions,
+    LogInNotStarted,
+    TooManyFailures,
+    ViewOwnerLacksPrivileges,
+)
 from catalog.errors import SqlError
+from catalog.grants.right_differences import RightDifference
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.audit_log import AuditLog
@@ -49,6 +57,22 @@ class Ended(TypedDict):
     statement: NotRequired[str]
 
 
+@dataclass(slots=True)
+class QueryEvent:
+    """A change of a saved query, or of a folder with some; its second record has the query's id, text and rights."""
+
+    action: str
+    query_id: str | None = None
+    text: str | None = None
+    rights: RightDifference | None = None
+
+    def found(self, query_id: str, text: str) -> None:
+        self.query_id, self.text = query_id, text
+
+    def shared(self, rights: RightDifference) -> None:
+        self.rights = rights
+
+
 class Auditor(Protocol):
     """The interface for audit events; a method that raises prevents the event's action."""
 
@@ -61,6 +85,8 @@ class Auditor(Protocol):
     def record_token_change(
         self, event: str, outcome: str, identity: Identity, origin: Origin, token_id: str | None = None
     ) -> None: ...
+
+    def record_query_change(self, event: QueryEvent, outcome: str, identity: Identity, origin: Origin) -> None: ...
 
     def record_session_open(self, session: str, identity: Identity, origin: Origin) -> None: ...
 
@@ -91,9 +117,8 @@ class NoAudit:
     def _ignore(self, *_: object) -> None:
         pass
 
-    logged_in = logged_out = record_refusal = record_token_change = record_session_open = record_session_close = (
-        record_end
-    ) = _ignore
+    logged_in = logged_out = record_refusal = record_token_change = record_query_change = _ignore
+    record_session_open = record_session_close = record_end = _ignore
     statement_began = statement_ended = record_link_access = record_reload = close = _ignore
 
 
@@ -121,10 +146,10 @@ class LogAuditor:
         """Records a failed login. `user` is the name from the client, which may be a token. Never raises, so that the
         client gets the original error.
 
-        Throttled attempts are recorded once a minute for each name and address.
+        Attempts that were rejected before any check are recorded once a minute for each name and address.
         """
         # An attacker must not be able to fill the disk with denied attempts.
-        if isinstance(error, TooManyFailures) and not self._is_new((user, origin.peer)):
+        if isinstance(error, TooManyFailures | LogInNotStarted) and not self._is_new((user, origin.peer)):
             return
         # Some clients put a token into the user's field.
         name = user and redact(user)[:200]
@@ -150,6 +175,19 @@ class LogAuditor:
             return
         with suppress(AuditNotWritten):
             self._record(event, outcome, identity, origin, token_id=token_id)
+
+    def record_query_change(self, event: QueryEvent, outcome: str, identity: Identity, origin: Origin) -> None:
+        """Records a change of saved queries. Raises only for the record before the change."""
+        objects = None
+        if event.query_id is not None:
+            objects = [{"name": redact(event.query_id)[:200], "kind": "SAVED QUERY", "use": event.action}]
+        if outcome == "begin":
+            self._record(f"query.{event.action}.begin", "ok", identity, origin, objects=objects)
+            return
+        fields = {} if event.text is None else self._text_fields(event.text)
+        rights = None if event.rights is None else [asdict(event.rights)]
+        with suppress(AuditNotWritten):
+            self._record(f"query.{event.action}", outcome, identity, origin, objects=objects, rights=rights, **fields)
 
     def record_session_open(self, session: str, identity: Identity, origin: Origin) -> None:
         self._record("session.open", "ok", identity, origin, session=session, user_agent=origin.user_agent)

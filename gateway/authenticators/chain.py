@@ -170,8 +170,7 @@ class Chain:
         """
         # Before any check: a password that was sent in plain text is known to the network,
         # right or wrong.
-        if not (peer.is_encrypted or peer.is_loopback or self.policy.takes_plaintext):
-            raise PlaintextRefused()
+        self.ensure_encrypted(peer)
         try:
             if peer.certificate_names and (user, secret) in ((user, ""), _NOBODY):
                 identity = self._by_certificate(user, peer)
@@ -180,6 +179,15 @@ class Chain:
         except CredentialsRefused:
             logger.info("a log-in of %.80r from %s was refused", user, peer.address)
             raise
+        return self.with_rights(identity)
+
+    def ensure_encrypted(self, peer: Peer) -> None:
+        """Raises :class:`PlaintextRefused` for a connection on which secrets are not accepted."""
+        if not (peer.is_encrypted or peer.is_loopback or self.policy.takes_plaintext):
+            raise PlaintextRefused()
+
+    def with_rights(self, identity: Identity) -> Identity:
+        """Returns an authenticated identity with the rights of an administrator, if it is one."""
         return replace(identity, is_admin=self._is_admin(identity))
 
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:

@@ -8,6 +8,7 @@ a token are never followed; only the configured provider's URLs are used, over T
 
 from __future__ import annotations
 
+import http.client
 import json
 import logging
 import ssl
@@ -18,7 +19,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, KeySet, OKPKey, RSAKey
@@ -30,7 +31,9 @@ from gateway.authenticators.peer import Peer
 logger = logging.getLogger(__name__)
 
 REFRESH_S, UNKNOWN_KEY_S, STALE_S = 60.0, 30.0, 86_400.0
-_TIMEOUT_S, _BYTES_MAX = 5.0, 1 << 20
+# Per network operation, and for a whole response, because each received piece restarts the former.
+_TIMEOUT_S, _RESPONSE_S = 5.0, 10.0
+_BYTES_MAX = 1 << 20
 _RSA_BITS_MIN = 2048
 
 PublicKey = RSAKey | ECKey | OKPKey
@@ -53,16 +56,14 @@ class Issuer:
         self._issuer = issuer
         self._clock = clock
         self._tls = ssl.create_default_context(cafile=ca_file or None)
-        self._lock = threading.Lock()
-        metadata = self._fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
-        if metadata.get("issuer") != issuer:
-            raise IssuerUnusable(issuer, f"its metadata is of the issuer {str(metadata.get('issuer'))[:200]!r}")
+        self._lock, self._metadata_lock = threading.Lock(), threading.Lock()
+        self.metadata = self._fetch_metadata()
         self.endpoints = Endpoints(
             issuer=issuer,
-            authorization_endpoint=str(metadata.get("authorization_endpoint", "")),
-            token_endpoint=str(metadata.get("token_endpoint", "")),
+            authorization_endpoint=str(self.metadata.get("authorization_endpoint", "")),
+            token_endpoint=str(self.metadata.get("token_endpoint", "")),
         )
-        self._keys_url = str(metadata.get("jwks_uri", ""))
+        self._keys_url = str(self.metadata.get("jwks_uri", ""))
         self._keys = self._fetch_keys()
         self._fetched = self._requested_at = clock()
 
@@ -75,6 +76,47 @@ class Issuer:
         if key_id not in keys:
             self._refresh(UNKNOWN_KEY_S)
         return self._newest_keys().get(key_id)
+
+    def refresh_metadata(self) -> None:
+        """Fetches the metadata again, unless another caller does. Raises :class:`IssuerUnusable`."""
+        if self._metadata_lock.acquire(blocking=False):
+            try:
+                self.metadata = self._fetch_metadata()
+            finally:
+                self._metadata_lock.release()
+
+    def endpoint(self, name: str) -> str:
+        """Returns a URL in the metadata, or an empty text. Raises :class:`IssuerUnusable` for a URL without TLS."""
+        url = str(self.metadata.get(name) or "")
+        if url:
+            self._ensure_encrypted(url)
+        return url
+
+    def request(
+        self, url: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """Returns the status and the JSON object of a response; with `form` the request is a POST.
+
+        Raises :class:`IssuerUnusable`, also for a redirect.
+        """
+        self._ensure_encrypted(url)
+        body = None if form is None else urlencode(form).encode()
+        request = urllib.request.Request(url, body, {"Accept": "application/json", **(headers or {})})
+        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=self._tls), NoRedirect())
+        try:
+            try:
+                answer = opener.open(request, timeout=_TIMEOUT_S)
+            except urllib.error.HTTPError as error:
+                if form is None or error.code not in (400, 401):
+                    raise
+                answer = error  # the token endpoint's own error (RFC 6749, section 5.2)
+            with answer:
+                document = json.loads(_read(answer))
+        except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
+            raise IssuerUnusable(self._issuer, f"{url[:200]} does not answer as it should ({error})") from error
+        if not isinstance(document, dict):
+            raise IssuerUnusable(self._issuer, f"{url[:200]} is no JSON object")
+        return answer.status or 0, document
 
     def _newest_keys(self) -> Mapping[str, PublicKey]:
         return self._keys if self._clock() - self._fetched < STALE_S else {}
@@ -104,20 +146,35 @@ class Issuer:
             raise IssuerUnusable(self._issuer, f"{self._keys_url} has no key for signatures")
         return keys
 
+    def _fetch_metadata(self) -> Mapping[str, Any]:
+        metadata = self._fetch(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
+        if metadata.get("issuer") != self._issuer:
+            raise IssuerUnusable(self._issuer, f"its metadata is of the issuer {str(metadata.get('issuer'))[:200]!r}")
+        return metadata
+
     def _fetch(self, url: str) -> dict[str, Any]:
-        parts = urlsplit(url)
-        if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
-            raise IssuerUnusable(self._issuer, f"{url[:200]!r} is no https URL")
-        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=self._tls), NoRedirect())
+        return self.request(url)[1]
+
+    def _ensure_encrypted(self, url: str) -> None:
         try:
-            with opener.open(url, timeout=_TIMEOUT_S) as answer:
-                content = answer.read(_BYTES_MAX + 1)
-            document = json.loads(content) if len(content) <= _BYTES_MAX else None
-        except (OSError, ValueError) as error:
-            raise IssuerUnusable(self._issuer, f"{url[:200]} does not answer as it should ({error})") from error
-        if not isinstance(document, dict):
-            raise IssuerUnusable(self._issuer, f"{url[:200]} is no JSON object, or larger than {_BYTES_MAX} bytes")
-        return document
+            parts = urlsplit(url)
+            is_encrypted = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
+        except ValueError:  # an incomplete IPv6 address
+            is_encrypted = False
+        if not is_encrypted:
+            raise IssuerUnusable(self._issuer, f"{url[:200]!r} is no https URL")
+
+
+def _read(answer: http.client.HTTPResponse | urllib.error.HTTPError) -> bytes:
+    """Returns a response's body; raises `ValueError` for a large one, and `TimeoutError` for a slow one."""
+    found, ends = bytearray(), time.monotonic() + _RESPONSE_S
+    while piece := answer.read1(_BYTES_MAX):
+        found += piece
+        if len(found) > _BYTES_MAX:
+            raise ValueError(f"it is larger than {_BYTES_MAX} bytes")
+        if time.monotonic() > ends:
+            raise TimeoutError("it comes too slowly")
+    return bytes(found)
 
 
 def _public(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,8 +47,12 @@ class JwtPolicy:
     leeway_s: float = 30.0
 
 
-class _Rejection(Exception):
+class TokenRejected(Exception):
     """A rejection with its reason, for the log."""
+
+
+# The errors for an invalid token.
+INVALID_TOKEN = (TokenRejected, JoseError, SqlError, ValueError, KeyError, TypeError)
 
 
 class JwtTokens:
@@ -62,8 +66,8 @@ class JwtTokens:
     def log_in(self, token: str) -> Identity:
         """Verifies a token, and returns its identity; raises :class:`CredentialsRefused`."""
         try:
-            return self._identity(self._verify(token))
-        except (_Rejection, JoseError, SqlError, ValueError, KeyError, TypeError) as error:
+            return self.identity(self.verify(token))
+        except INVALID_TOKEN as error:
             logger.info("a JWT was refused: %.200r", error)
             raise CredentialsRefused() from None
 
@@ -72,23 +76,24 @@ class JwtTokens:
         if identity.method is not Method.JWT:
             raise LogInEnded()
 
-    def _verify(self, token: str) -> Mapping[str, Any]:
+    def verify(self, token: str) -> Mapping[str, Any]:
+        """Returns a valid token's claims; raises one of :data:`INVALID_TOKEN`."""
         header = _header(token)
         algorithm = header.get("alg")
         # RFC 8725, section 3.1: the token must not choose how it is verified (`none`, or an
         # HMAC with the public key as its secret).
         if algorithm not in self._policy.algorithms:
-            raise _Rejection(f"the algorithm {str(algorithm)[:20]!r}")
+            raise TokenRejected(f"the algorithm {str(algorithm)[:20]!r}")
         # A key that the token brings along, or names by a URL, proves only that its sender
         # has that key.
         if brought := [name for name in _BRING_KEYS if name in header]:
-            raise _Rejection(f"the header {brought[0]}")
+            raise TokenRejected(f"the header {brought[0]}")
         key_id = header.get("kid")
         if not isinstance(key_id, str | None):
-            raise _Rejection("the key id")
+            raise TokenRejected("the key id")
         key = self._issuer.key(key_id)
         if key is None:
-            raise _Rejection("an unknown key")
+            raise TokenRejected("an unknown key")
         claims = jwt.decode(token, key, algorithms=list(self._policy.algorithms)).claims
         self._ensure_valid(claims)
         return claims
@@ -96,20 +101,21 @@ class JwtTokens:
     def _ensure_valid(self, claims: Mapping[str, Any]) -> None:
         now, policy = self._clock(), self._policy
         if claims.get("iss") != policy.issuer:
-            raise _Rejection("the issuer")
+            raise TokenRejected("the issuer")
         # RFC 8725, section 3.9: a token for another service of the same provider must not
         # log in here.
-        if not set(_strings(claims.get("aud"))) & set(policy.audiences):
-            raise _Rejection("the audience")
+        if not set(strings(claims.get("aud"))) & set(policy.audiences):
+            raise TokenRejected("the audience")
         if now >= _seconds(claims["exp"]) + policy.leeway_s:
-            raise _Rejection("it has expired")
+            raise TokenRejected("it has expired")
         for name in ("nbf", "iat"):
             if name in claims and now < _seconds(claims[name]) - policy.leeway_s:
-                raise _Rejection(f"{name} is in the future")
+                raise TokenRejected(f"{name} is in the future")
         if policy.clients and _client(claims) not in policy.clients:
-            raise _Rejection("the client")
+            raise TokenRejected("the client")
 
-    def _identity(self, claims: Mapping[str, Any]) -> Identity:
+    def identity(self, claims: Mapping[str, Any]) -> Identity:
+        """Returns the identity for a valid token's claims; raises one of :data:`INVALID_TOKEN`."""
         return Identity(
             ensure_name(self._principal(claims)),
             self._groups(claims),
@@ -120,23 +126,23 @@ class JwtTokens:
 
     def _principal(self, claims: Mapping[str, Any]) -> str:
         for name in self._policy.principal_claims:
-            value = _at(claims, name)
+            value = claim(claims, name)
             if value is None or (name == "email" and claims.get("email_verified") is not True):
                 continue  # users can set any address in their provider profile
             if not isinstance(value, str):
-                raise _Rejection(f"the claim {name}")
+                raise TokenRejected(f"the claim {name}")
             return value
-        raise _Rejection("no claim has the principal")
+        raise TokenRejected("no claim has the principal")
 
     def _groups(self, claims: Mapping[str, Any]) -> frozenset[str]:
         name = self._policy.groups_claim
         # Microsoft Entra ID replaces a long list of groups by a link. Groups may restrict
         # access (row filters), so that logging in without them is not safe.
         if name in (claims.get("_claim_names") or {}):
-            raise _Rejection("it has too many groups to name them")
-        found = _strings(_at(claims, name))
+            raise TokenRejected("it has too many groups to name them")
+        found = strings(claim(claims, name))
         if len(found) > _GROUPS_MAX:
-            raise _Rejection("too many groups")
+            raise TokenRejected("too many groups")
         # Keycloak sends groups as paths.
         return frozenset(ensure_name(group.removeprefix("/")) for group in found)
 
@@ -145,11 +151,11 @@ def _header(token: str) -> Mapping[str, Any]:
     encoded = token.partition(".")[0]
     header = json.loads(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
     if not isinstance(header, dict):
-        raise _Rejection("the header")
+        raise TokenRejected("the header")
     return header
 
 
-def _at(claims: Mapping[str, Any], path: str) -> Any:
+def claim(claims: Mapping[str, Any], path: str) -> Any:
     """Returns a claim, also a nested one: `realm_access.roles`. A claim whose own name contains dots takes
     precedence.
     """
@@ -161,10 +167,10 @@ def _at(claims: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def _strings(value: Any) -> Sequence[str]:
+def strings(value: Any) -> Sequence[str]:
     found = [value] if isinstance(value, str) else [] if value is None else value
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise _Rejection("a list of strings is none")
+        raise TokenRejected("a list of strings is none")
     return found
 
 
@@ -174,9 +180,9 @@ _SECONDS_MAX = 1 << 40
 
 def _seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _Rejection("a time is no number")
+        raise TokenRejected("a time is no number")
     if not abs(value) <= _SECONDS_MAX:  # also NaN
-        raise _Rejection("a time is out of range")
+        raise TokenRejected("a time is out of range")
     return float(value)
 
 

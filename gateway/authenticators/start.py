@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,8 +27,10 @@ from gateway.authenticators.issuer import Issuer
 from gateway.authenticators.jwt import JwtPolicy, JwtTokens
 from gateway.authenticators.ldap import LdapDirectory, LdapPolicy
 from gateway.authenticators.names import fold_name
+from gateway.authenticators.oidc import Oidc, OidcPolicy
 from gateway.authenticators.password_file import PasswordFile
 from gateway.authenticators.tokens import Tokens
+from gateway.configuration.authentication import OidcSection
 from gateway.configuration.config import Config, Risk
 from gateway.configuration.reloads import OnReload, ignore_reload
 from gateway.process.listening import ensure_may_listen, is_loopback
@@ -84,6 +87,7 @@ def _ensure_used(config: Config) -> None:
         ("authentication.password_file", section.password_file, Method.PASSWORD),
         ("authentication.token_file", section.token_file, Method.TOKEN),
         ("jwt.issuer", config.jwt.issuer, Method.JWT),
+        ("oidc.client_id", config.oidc.client_id, Method.JWT),
         ("ldap.urls", config.ldap.urls, Method.LDAP),
     )
     for name, value, method in settings:
@@ -171,9 +175,40 @@ def open_issuer(config: Config) -> Issuer | None:
     return Issuer(_require_setting(Method.JWT, "jwt.issuer", config.jwt.issuer), ca_file=config.jwt.ca_file)
 
 
+def open_oidc(config: Config, issuer: Issuer | None, authenticator: Authenticator) -> Oidc | None:
+    """Returns the console's login at the identity provider, if one is configured."""
+    section = config.oidc
+    if not section.client_id:
+        if section != OidcSection():
+            raise AuthenticationIncomplete(Method.JWT, "oidc.client_id")
+        return None
+    assert issuer and isinstance(authenticator, Chain)  # `oidc.client_id` requires the method jwt
+    secret = ""
+    if section.client_secret_file:
+        secret = read_secret(Path(section.client_secret_file)).decode("utf-8", "replace").strip()
+        _require_setting(Method.JWT, "a secret in oidc.client_secret_file", secret)
+    tokens = replace(
+        _jwt_policy(config),
+        audiences=(section.client_id,),
+        clients=(),
+        principal_claims=section.principal_claims or config.jwt.principal_claims,
+        groups_claim=section.groups_claim or config.jwt.groups_claim,
+    )
+    policy = OidcPolicy(
+        client_id=section.client_id,
+        tokens=tokens,
+        client_secret=secret,
+        scopes=section.scopes,
+        allowed_groups=frozenset(map(fold_name, section.allowed_groups)),
+        lifetime_s=section.lifetime_s,
+        label=section.label,
+    )
+    return Oidc(policy, issuer, authenticator)
+
+
 def _jwt_policy(config: Config) -> JwtPolicy:
     section = config.jwt
-    if not section.audiences:
+    if not section.audiences and not config.oidc.client_id:
         raise AuthenticationIncomplete(Method.JWT, "jwt.audiences")
     return JwtPolicy(
         issuer=section.issuer,
@@ -197,6 +232,7 @@ def _ensure_outside_lake(config: Config) -> None:
         "lake.catalog_folder": config.catalog_folder,
         "authentication.password_file": section.password_file,
         "ldap.bind_password_file": config.ldap.bind_password_file,
+        "oidc.client_secret_file": config.oidc.client_secret_file,
         "authentication.token_file": section.token_file,
         "audit.folder": config.audit.folder,
         "audit.signing_key": config.audit.signing_key,

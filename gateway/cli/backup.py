@@ -1,8 +1,8 @@
 """`delta-gateway backup FILE`: the catalog with its grants and policies, and the audit log, as one file.
 
-The file is a zip archive with mode 0600: `manifest.json`, `catalog.jsonl` (see `catalog/store/backup.py`), and the
-audit log's files below `audit/`. Servers may run during a backup. It does not contain tables' files, nor the files with
-passwords and tokens.
+The file is a zip archive with mode 0600: `manifest.json`, `catalog.jsonl` (see `catalog/store/backup.py`),
+`queries.jsonl` if users have saved queries, and the audit log's files below `audit/`. Servers may run during a backup.
+It does not contain tables' files, nor the files with passwords and tokens.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from catalog.conditions import (
     BackupNotWritten,
 )
 from catalog.errors import SqlError
+from catalog.queries.store import dump_queries, open_queries
 from catalog.store.backup import dump_entries
 from catalog.store.credentials import use_credentials
 from catalog.store.file_store import FileStore
@@ -38,7 +39,7 @@ from gateway.release import VERSION
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
 FORMAT = 1
-MANIFEST, CATALOG, AUDIT = "manifest.json", "catalog.jsonl", "audit/"
+MANIFEST, CATALOG, QUERIES, AUDIT = "manifest.json", "catalog.jsonl", "queries.jsonl", "audit/"
 _SIGNED_DIGESTS = "heads.jsonl"
 
 
@@ -68,7 +69,8 @@ def back_up(config: Config, file: Path) -> str:
     digests = {CATALOG: hashlib.sha256(entries).hexdigest()}
     with _new_file(file) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(CATALOG, entries)
-        for name, content in _audit_contents(config):
+        queries = dump_queries(open_queries(config.catalog_folder).load())
+        for name, content in (*([(QUERIES, queries)] if queries else []), *_audit_contents(config)):
             archive.writestr(name, content)
             digests[name] = hashlib.sha256(content).hexdigest()
         chain_end, broken = _verify_audit(archive, tuple(digests))

@@ -16,6 +16,8 @@ import msgspec
 
 from catalog.conditions import AuditNotWritten, BackupUnreadable, RestoreAuditFolderMissing, RestoreAuditLogExists
 from catalog.entries import Entry
+from catalog.queries.queries import SavedQuery
+from catalog.queries.store import ensure_no_queries, open_queries, parse_queries, restore_queries
 from catalog.store.backup import ensure_empty, parse_entries, restore_entries
 from catalog.system.audit_table import log_files
 from gateway.audit.audit_log import AuditLog
@@ -24,6 +26,7 @@ from gateway.cli.backup import (
     CATALOG,
     FORMAT,
     MANIFEST,
+    QUERIES,
     Manifest,
     backup_parser,
     open_store,
@@ -41,6 +44,8 @@ class Backup:
 
     manifest: Manifest
     entries: tuple[Entry, ...]
+    # None: the backup has none, and those of the server stay.
+    queries: tuple[SavedQuery, ...] | None
     audit_files: tuple[str, ...]
 
 
@@ -55,14 +60,18 @@ def restore(config: Config, given: argparse.Namespace) -> str:
     backup = _read(file)
     if given.dry_run:
         return f"{file}: {summarize(backup.manifest)}; nothing was changed"
-    store = open_store(config)
+    store, queries = open_store(config), open_queries(config.catalog_folder)
     if not given.replace:
         ensure_empty(store.load())
+        if backup.queries is not None:
+            ensure_no_queries(queries.load())
     if backup.audit_files and not given.without_audit:
         if not config.audit.folder:
             raise RestoreAuditFolderMissing(str(file))
         _restore_audit(file, backup.audit_files, Path(config.audit.folder))
     generation = restore_entries(store, backup.entries, replaces=given.replace)
+    if backup.queries is not None:
+        restore_queries(queries, backup.queries, replaces=given.replace)
     return f"{file}: {summarize(backup.manifest)}; restored as generation {generation}"
 
 
@@ -75,16 +84,19 @@ def _read(file: Path) -> Backup:
                 raise BackupUnreadable(str(file), f"its format is {manifest.format}, and this release reads {FORMAT}")
             for name, digest in manifest.sha256.items():
                 # A name with a path would be written outside the folder.
-                if name != CATALOG and not _AUDIT_FILE.fullmatch(name):
+                if name not in (CATALOG, QUERIES) and not _AUDIT_FILE.fullmatch(name):
                     raise BackupUnreadable(str(file), f"it contains a file {name}")
                 if hashlib.sha256(archive.read(name)).hexdigest() != digest:
                     raise BackupUnreadable(str(file), f"the content of {name} has changed")
             if CATALOG not in manifest.sha256:
                 raise BackupUnreadable(str(file), f"it has no digest of {CATALOG}")
             entries = parse_entries(archive.read(CATALOG), str(file))
+            has_queries = QUERIES in manifest.sha256
+            queries = parse_queries(archive.read(QUERIES), str(file)) if has_queries else None
     except (OSError, zipfile.BadZipFile, msgspec.DecodeError, KeyError) as error:
         raise BackupUnreadable(str(file), str(error)) from error
-    return Backup(manifest, entries, tuple(name for name in manifest.sha256 if name != CATALOG))
+    audit_files = tuple(name for name in manifest.sha256 if _AUDIT_FILE.fullmatch(name))
+    return Backup(manifest, entries, queries, audit_files)
 
 
 def _restore_audit(file: Path, names: Sequence[str], folder: Path) -> None:

@@ -129,7 +129,11 @@ class JwtSection:
         "URL of the provider, exactly as in the tokens' `iss` claim. Its metadata and keys are loaded from "
         "this URL over https (or http on this machine).",
     )
-    audiences: tuple[str, ...] = setting((), "Accepted audiences: a token's `aud` claim must contain one of them.")
+    audiences: tuple[str, ...] = setting(
+        (),
+        "Accepted audiences: a token's `aud` claim must contain one of them. Only with oidc.client_id it may be empty: "
+        "then users log in to the console, and no tokens are accepted.",
+    )
     algorithms: tuple[str, ...] = setting(
         ("RS256", "ES256"),
         "Accepted signature algorithms.",
@@ -144,3 +148,35 @@ class JwtSection:
     )
     groups_claim: str = setting("groups", "Claim with the user's groups; realm_access.roles denotes a nested claim.")
     ca_file: str = setting("", "PEM file with the certificate authorities for the provider; empty: the system's.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OidcSection:
+    """The console's login at the identity provider in section jwt (OpenID Connect, authorization code with PKCE)."""
+
+    client_id: str = setting(
+        "",
+        "Id of the client that is registered at the provider with the redirect URI <server.public_url>/login/callback, "
+        "and the post-logout redirect URI <server.public_url>/login. Empty: no login at a provider.",
+    )
+    client_secret_file: str = setting(
+        "", "File with the client's secret, with mode 0600. Empty: a public client, which PKCE protects."
+    )
+    scopes: tuple[str, ...] = setting(
+        ("openid", "profile", "email"),
+        "Scopes that a login requests at the provider.",
+        constraint=Constraint("a list of scopes with openid", lambda scopes: "openid" in scopes),
+    )
+    principal_claims: tuple[str, ...] = setting(
+        (),
+        "Claims with the user's name in ID tokens, in order of preference; empty: jwt.principal_claims. If the first "
+        "one is missing in the token, it is requested from the provider's userinfo endpoint.",
+    )
+    groups_claim: str = setting("", "Claim with the user's groups in ID tokens; empty: jwt.groups_claim.")
+    allowed_groups: tuple[str, ...] = setting(
+        (), "Groups whose members may log in to the console; empty: all of the provider's users."
+    )
+    lifetime_s: int = setting(
+        43_200, "Time in seconds after which a login ends and the user logs in again.", low=1, high=2_592_000
+    )
+    label: str = setting("Log in with single sign-on", "Label of the button on the login page.")

@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 
 from engine.runtime.identity import Method
 from gateway.configuration.admission import AdmissionSection, admission_rules
-from gateway.configuration.authentication import AuthenticationSection, JwtSection, LdapSection
+from gateway.configuration.authentication import AuthenticationSection, JwtSection, LdapSection, OidcSection
 from gateway.configuration.catalogs import CatalogsSection
 from gateway.configuration.fields import NETWORKS_CONSTRAINT, Constraint, setting
 from gateway.configuration.storage import StorageSection
@@ -480,6 +480,7 @@ class Config:
     authentication: AuthenticationSection = field(default_factory=AuthenticationSection)
     ldap: LdapSection = field(default_factory=LdapSection)
     jwt: JwtSection = field(default_factory=JwtSection)
+    oidc: OidcSection = field(default_factory=OidcSection)
     lake: LakeSection = field(default_factory=LakeSection)
     sessions: SessionsSection = field(default_factory=SessionsSection)
     statements: StatementsSection = field(default_factory=StatementsSection)

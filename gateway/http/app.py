@@ -16,21 +16,27 @@ from catalog.grants.tokens import TokenStore
 from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Endpoints
+from gateway.authenticators.oidc import Oidc
 from gateway.http.activity import activity_blueprint
 from gateway.http.authentication import challenges, retry_after
 from gateway.http.browse import browse_blueprint
 from gateway.http.callers import Callers
 from gateway.http.console_page import console_blueprint
+from gateway.http.editor import editor_blueprint
 from gateway.http.files import files_blueprint, staged_blueprint
 from gateway.http.forwarded import Forwarded
+from gateway.http.function_routes import function_blueprint
 from gateway.http.hosts import KnownHosts
-from gateway.http.log_in import discovery_blueprint, log_in_blueprint
+from gateway.http.log_in import LogInPage, discovery_blueprint, log_in_blueprint
 from gateway.http.metrics import metrics_blueprint
 from gateway.http.openapi import PATH as OPENAPI_PATH
 from gateway.http.openapi import openapi_blueprint
+from gateway.http.provider_log_in import provider_blueprint
 from gateway.http.readiness import health_blueprint
 from gateway.http.request_ids import RequestIds
 from gateway.http.result_routes import result_blueprint
+from gateway.http.saved_queries import saved_queries_blueprint
+from gateway.http.session_routes import session_blueprint
 from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
@@ -63,6 +69,7 @@ class HttpOptions:
     proxies: tuple[str, ...] = ()
     tokens: TokenStore | None = None
     oauth: Endpoints | None = None
+    oidc: Oidc | None = None
     auditor: Auditor | None = None
     staged: StagedLinks = field(default_factory=lambda: StagedLinks(LinkSigner(lifetime_s=900.0)))
     # The console's files by name; without any `/` shows how to connect.
@@ -95,15 +102,20 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     )
     app.wsgi_app = RequestIds(Forwarded(app.wsgi_app, options.proxies))  # type: ignore[assignment]
     app.register_blueprint(api.blueprint())
-    for routes in (result_blueprint, browse_blueprint, activity_blueprint, warehouses_blueprint):
+    for routes in (result_blueprint, browse_blueprint, editor_blueprint, activity_blueprint, session_blueprint):
         app.register_blueprint(routes(api))
+    app.register_blueprint(warehouses_blueprint(api))
+    app.register_blueprint(function_blueprint(api))
+    app.register_blueprint(saved_queries_blueprint(api))
     app.register_blueprint(files_blueprint(api))
     app.register_blueprint(staged_blueprint(api, options.staged))
     app.register_blueprint(openapi_blueprint())
     app.register_blueprint(metrics_blueprint(lifecycle, callers))
     app.register_blueprint(health_blueprint(lifecycle))
     app.register_blueprint(console_blueprint(lifecycle, callers, options.console, options.public_url.rstrip("/")))
-    app.register_blueprint(log_in_blueprint(callers))
+    page = LogInPage(callers, options.oidc)
+    app.register_blueprint(log_in_blueprint(page, options.public_url.rstrip("/")))
+    app.register_blueprint(provider_blueprint(page, options.public_url.rstrip("/")))
     app.register_blueprint(tokens_blueprint(callers, options.tokens))
     app.register_blueprint(discovery_blueprint(options.oauth, options.public_url.rstrip("/")))
 
@@ -119,7 +131,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         body = jsonify(error_body | failure.details)
         body.status_code = failure.http_status
         if failure.http_status is HTTPStatus.UNAUTHORIZED:
-            body.headers.extend(challenges(authenticator))
+            body.headers.extend(challenges(authenticator, is_browser="Sec-Fetch-Mode" in request.headers))
         body.headers.extend(retry_after(error))
         return body
 

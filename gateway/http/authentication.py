@@ -57,9 +57,17 @@ def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -
     return log_in(authenticator, mechanism, message, peer)
 
 
-def challenges(authenticator: Authenticator) -> list[tuple[str, str]]:
-    """Returns the headers with the accepted schemes; 401 requires one (RFC 9110, section 11.6.1)."""
-    known = [scheme for scheme, mechanism in _SCHEMES.items() if mechanism in authenticator.mechanisms]
+def challenges(authenticator: Authenticator, *, is_browser: bool = False) -> list[tuple[str, str]]:
+    """Returns the headers with the accepted schemes; 401 requires one (RFC 9110, section 11.6.1).
+
+    A browser (`is_browser`) gets no challenge of the scheme Basic, because it would open a password dialog of its own
+    instead of the login page.
+    """
+    known = [
+        scheme
+        for scheme, mechanism in _SCHEMES.items()
+        if mechanism in authenticator.mechanisms and not (is_browser and mechanism is Mechanism.PLAIN)
+    ]
     return [("WWW-Authenticate", f'{scheme} realm="{_REALM}"') for scheme in known]
 
 

@@ -7,12 +7,16 @@ addition, the cookie is SameSite=Strict, no response has a CORS header, and the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flask import request
 
 from catalog.conditions import CookieRefused, UnsupportedMediaType
+from catalog.errors import SqlError
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, NoAudit
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
+from gateway.authenticators.oidc import ProviderLogIn
 from gateway.authenticators.peer import Peer
 from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
@@ -64,10 +68,10 @@ class Callers:
             if header is None and request.method not in _SAFE_METHODS:
                 # browsers send certificates, and unauthenticated requests, as automatically as cookies
                 self.ensure_own_page(must_be_said=False)
-            return authenticate(self._authenticator, header, _peer())
+            return authenticate(self._authenticator, header, peer_of_request())
         if request.method not in _SAFE_METHODS:
             self.ensure_own_page(must_be_said=True)
-        identity = self._cookies[self._name].identity(cookie, _peer().address)
+        identity = self._cookies[self._name].identity(cookie, peer_of_request().address)
         if identity is None:
             raise CookieRefused()
         self._authenticator.ensure_current(identity)
@@ -76,19 +80,37 @@ class Callers:
     def log_in(self, user: str, password: str) -> str:
         """Returns the Set-Cookie header for a user with a password, or a token."""
         self.ensure_own_page(must_be_said=False)
-        identity = log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), _peer())
+        identity = log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), peer_of_request())
         cookies = self._cookies[self._name]
-        return cookies.format(cookies.make(identity, _peer().address), is_secure=request.is_secure)
+        return cookies.format(cookies.make(identity, peer_of_request().address), is_secure=request.is_secure)
 
-    def log_out(self) -> str:
-        """Revokes the request's cookie; returns the Set-Cookie header that deletes it in the browser."""
+    def log_in_by(self, finish: Callable[[Peer], ProviderLogIn]) -> str:
+        """Returns the Set-Cookie header for the user that `finish` logs in at the identity provider; records the login,
+        or its error.
+        """
+        peer = peer_of_request()
+        try:
+            found = finish(peer)
+        except SqlError as error:
+            self.auditor.record_refusal(None, origin_of_request(), error)
+            raise
+        self.auditor.logged_in(found.identity, origin_of_request())
+        cookies = self._cookies[self._name]
+        value = cookies.make(found.identity, peer.address, found.id_token)
+        return cookies.format(value, is_secure=request.is_secure)
+
+    def log_out(self) -> tuple[str, str | None]:
+        """Revokes the request's cookie; returns the Set-Cookie header that deletes it in the browser, and the ID token
+        of a login at the identity provider.
+        """
         self.ensure_own_page(must_be_said=True)
         cookie = request.cookies.get(self._name, "")
         cookies = self._cookies[self._name]
-        if identity := cookies.identity(cookie, _peer().address):
+        if identity := cookies.identity(cookie, peer_of_request().address):
             self.auditor.logged_out(identity, origin_of_request())
-        cookies.withdraw(cookie)
-        return f"{self._name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict{'; Secure' if request.is_secure else ''}"
+        id_token = cookies.withdraw(cookie)
+        secure = "; Secure" if request.is_secure else ""
+        return f"{self._name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict{secure}", id_token
 
     def ensure_own_page(self, *, must_be_said: bool) -> None:
         """Raises :class:`ForeignPage` for a request that another site made the browser send."""
@@ -112,7 +134,7 @@ def origin_of_request() -> Origin:
     return Origin("http", request.remote_addr or "", request.user_agent.string[:_USER_AGENT_MAX] or None)
 
 
-def _peer() -> Peer:
+def peer_of_request() -> Peer:
     peer = request.environ[PEER]
     assert isinstance(peer, Peer)
     return peer

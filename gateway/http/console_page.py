@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.resources import files
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from flask import Blueprint, Response, render_template, request
 from werkzeug.exceptions import NotFound
@@ -22,7 +22,9 @@ from gateway.http.callers import Callers
 from gateway.lifecycle import Lifecycle
 from gateway.release import VERSION
 
-_CONNECT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+_CONNECT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; frame-ancestors 'none'; base-uri 'none'"
+)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; connect-src 'self'; "
     "img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -55,6 +57,7 @@ def console_blueprint(
         url = public_url or request.root_url.rstrip("/")
         address = urlsplit(url)
         is_secure = address.scheme == "https"
+        nonce = secrets.token_urlsafe(16)
         page = Response(
             render_template(
                 "index.html",
@@ -66,9 +69,10 @@ def console_blueprint(
                 http_port=address.port or (443 if is_secure else 80),
                 is_secure=is_secure,
                 has_logins=callers.has_logins,
+                nonce=nonce,
             )
         )
-        page.headers["Content-Security-Policy"] = _CONNECT_POLICY
+        page.headers["Content-Security-Policy"] = _CONNECT_POLICY.format(nonce=nonce)
         return page
 
     @routes.get("/")
@@ -78,9 +82,12 @@ def console_blueprint(
         try:
             callers.identity()
         except SqlError:
-            return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": "login"})
+            query = request.query_string.decode("latin-1")
+            after = f"?next={quote(f'?{query}')}" if query else ""
+            return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": f"login{after}"})
         nonce = secrets.token_urlsafe(16)
-        page = Response(console[_PAGE].replace(b"{nonce}", nonce.encode()), content_type="text/html; charset=utf-8")
+        content = _with_values(console[_PAGE], nonce=nonce, logins="yes" if callers.has_logins else "no")
+        page = Response(content, content_type="text/html; charset=utf-8")
         page.headers["Content-Security-Policy"] = _POLICY.format(nonce=nonce)
         page.headers["Referrer-Policy"] = "no-referrer"
         return page
@@ -94,3 +101,9 @@ def console_blueprint(
         return answer
 
     return routes
+
+
+def _with_values(page: bytes, **values: str) -> bytes:
+    for name, value in values.items():
+        page = page.replace(b"{%s}" % name.encode(), value.encode())
+    return page

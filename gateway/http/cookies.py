@@ -16,7 +16,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.runtime.identity import Identity
 
@@ -30,6 +30,7 @@ class _LogIn:
     peer: str
     until: float
     used: float
+    id_token: str | None = field(default=None, repr=False)
 
 
 class Cookies:
@@ -56,10 +57,10 @@ class Cookies:
         self._by_user: dict[str, OrderedDict[bytes, None]] = {}
         self._given: OrderedDict[tuple[Identity, str], tuple[str, float]] = OrderedDict()
 
-    def make(self, identity: Identity, peer: str) -> str:
-        """Returns a new cookie's value for `identity` at address `peer`."""
+    def make(self, identity: Identity, peer: str, id_token: str | None = None) -> str:
+        """Returns a new cookie's value for `identity` at address `peer`; `id_token` is kept for :meth:`withdraw`."""
         with self._lock:
-            return self._make(identity, peer)
+            return self._make(identity, peer, id_token)
 
     def give(self, identity: Identity, peer: str) -> str:
         """Returns a cookie's value for a client that may discard it."""
@@ -75,11 +76,11 @@ class Cookies:
                 self._given.popitem(last=False)
         return value
 
-    def _make(self, identity: Identity, peer: str) -> str:
+    def _make(self, identity: Identity, peer: str, id_token: str | None = None) -> str:
         value = secrets.token_urlsafe(32)
         now = self._clock()
         digest = _digest(value)
-        self._log_ins[digest] = _LogIn(identity, peer, now + self._lifetime_s, now)
+        self._log_ins[digest] = _LogIn(identity, peer, now + self._lifetime_s, now, id_token)
         own = self._by_user.setdefault(identity.principal, OrderedDict())
         own[digest] = None
         if len(own) > self._of_user_max:
@@ -114,12 +115,13 @@ class Cookies:
         expires_ms = log_in.identity.expires_ms
         return log_in.identity if expires_ms is None or now * 1000 < expires_ms else None
 
-    def withdraw(self, value: str) -> None:
-        """Revokes a cookie."""
+    def withdraw(self, value: str) -> str | None:
+        """Revokes a cookie; returns the ID token of a login at an identity provider."""
         with self._lock:
             log_in = self._remove(_digest(value))
             if log_in:
                 self._given.pop((log_in.identity, log_in.peer), None)
+        return log_in.id_token if log_in else None
 
 
 def _digest(value: str) -> bytes:

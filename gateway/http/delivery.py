@@ -22,6 +22,7 @@ from engine.runtime.results import ResultStream, counts_as_row
 from engine.spool.spool_file import AnyBatch, batch_bytes
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
 from gateway.http.requests import Compression, Disposition, Format, StatementRequest
+from gateway.http.session_context import SessionContext
 from gateway.http.staged_links import LinkSigner
 from gateway.results.lz4_frames import lz4_frame
 from gateway.sessions.operation import Operation
@@ -51,7 +52,8 @@ class Chunk:
 class Delivery:
     """A request's result options; created with the request, used with the operation."""
 
-    def __init__(self, request: StatementRequest) -> None:
+    def __init__(self, request: StatementRequest, context: SessionContext | None = None) -> None:
+        self.context = context
         self.format = request.format
         self._disposition = request.disposition
         self._compression = request.compression if request.format is Format.ARROW_STREAM else Compression.NONE
@@ -108,6 +110,7 @@ class Delivery:
             "total_row_count": operation.row_count(),
             "total_byte_count": operation.result_bytes,
             "truncated": self._is_truncated,
+            "from_result_cache": operation.profile.is_from_cache,
             "chunks": [_chunk_info(chunk) for chunk in chunks],
         }
 

@@ -20,8 +20,8 @@ _ERRORS = {
     HTTPStatus.BAD_REQUEST: "Something is wrong with the request, or with what it asks for; `condition` says what.",
     HTTPStatus.UNAUTHORIZED: "Log in: the credentials are missing, wrong or expired.",
     HTTPStatus.FORBIDDEN: "The user may not do this, or the server does not answer to this name.",
-    HTTPStatus.NOT_FOUND: "There is no such session, statement, chunk or file, or it is another user's.",
-    HTTPStatus.CONFLICT: "The statement has no result yet, the file exists, or the folder is not empty.",
+    HTTPStatus.NOT_FOUND: "There is no such session, statement, query, chunk or file, or it is another user's.",
+    HTTPStatus.CONFLICT: "The statement has no result yet, the file or folder is in the way, or the query was changed.",
     HTTPStatus.LENGTH_REQUIRED: "The length of the body is not stated.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not of the type that the path takes.",
@@ -40,7 +40,10 @@ _ANYWHERE = (
 )
 _SQL, _CATALOG, _TOKEN = "/api/2.0/sql", "/api/2.0/catalog", "/api/2.0/token"
 _FS = "/api/2.0/fs"
+_SESSION = f"{_SQL}/sessions/{{session_id}}"
 _STATEMENT = f"{_SQL}/statements/{{statement_id}}"
+_QUERIES = f"{_SQL}/queries"
+_QUERY = f"{_QUERIES}/{{query_id}}"
 _ARROW = "application/vnd.apache.arrow.stream"
 _HTML = "text/html"
 _BYTES = "application/octet-stream"
@@ -115,6 +118,7 @@ _FILE: Schema = {"type": "string", "enum": ["csv", "parquet", "arrow"]}
 _STATUS: Schema = {"type": "string", "enum": ["QUEUED", "RUNNING", "FINISHED", "FAILED", "CANCELED"]}
 _DISCONNECT: Schema = {"type": "string", "enum": ["CANCEL", "CONTINUE"]}
 _PAGE_SIZE: Schema = {"type": "integer", "minimum": 1, "maximum": 1000}
+_FOLDER_PATH: Schema = {"type": "string", "pattern": "^(/[^/]{1,100}){0,20}/?$"}
 _SIGNED: dict[str, Schema] = {"expires": STRING, "signature": STRING}
 _WINDOW: dict[str, Schema] = {
     "offset": _OFFSET,
@@ -159,11 +163,30 @@ OPERATIONS: tuple[Described, ...] = (
     _get(f"{_SQL}/warehouses", "Warehouses", "The server, as the one warehouse that there is."),
     _get(f"{_SQL}/warehouses/{{warehouse_id}}", "Warehouse", "The server as a warehouse of any id."),
     _post(f"{_SQL}/warehouses/{{warehouse_id}}/sessions", "SessionRequest", "OpenedSession", "The same."),
-    Described(method="delete", path=f"{_SQL}/sessions/{{session_id}}", answers="Empty",
+    Described(method="delete", path=_SESSION, answers="Empty",
               summary="End a session with what it runs."),
+    _get(_SESSION, "Session", "A session of the user with its current catalog and schema."),
+    Described(method="patch", path=_SESSION, body="SessionPlace", answers="Session",
+              summary="Set the current catalog and schema, as USE does."),
     _post(f"{_SQL}/sessions/{{session_id}}/end", None, "Empty", "End a session of any interface."),
     _get(f"{_SQL}/history/queries", "Queries", "Statements that run or have run, newest first.", query=_FILTER),
     _post(f"{_SQL}/history/queries/{{statement_id}}/cancel", None, "Empty", "Cancel a statement of any interface."),
+    _post(f"{_SQL}/parse", "EditorText", "ParsedText", "Where the statements and parameters of a text are."),
+    _post(f"{_SQL}/format", "EditorText", "FormattedText", "Format statements: blanks and the case of keywords."),
+    _post(_QUERIES, "NewSavedQuery", "SavedQuery", "Save a query."),
+    _get(_QUERIES, "SavedQueries", "The user's saved queries and those shared with it, without texts.",
+         query={"page_size": _PAGE_SIZE, "page_token": _OFFSET, "text": STRING, "parent_path": _FOLDER_PATH,
+                "owner": STRING}),
+    _get(_QUERY, "SavedQuery", "A saved query."),
+    Described(method="patch", path=_QUERY, body="SavedQueryChange", answers="SavedQuery",
+              summary="Change, rename or move a saved query.", errors=(HTTPStatus.CONFLICT,)),
+    Described(method="delete", path=_QUERY, answers="Empty", summary="Delete a saved query."),
+    _get(f"{_QUERY}/permissions", "QueryShares", "Who may view or edit a saved query, for its owner."),
+    Described(method="put", path=f"{_QUERY}/permissions", body="NewQueryShares", answers="QueryShares",
+              summary="Replace these rights."),
+    _get(f"{_QUERIES}/folders", "QueryFolders", "The folders of these queries."),
+    _post(f"{_QUERIES}/folders/move", "FolderMove", "MovedQueries", "Move a folder of the user with its queries."),
+    _post(f"{_QUERIES}/folders/delete", "FolderName", "DeletedQueries", "Delete the user's queries in a folder."),
     _get("/api/2.0/preview/scim/v2/Me", "Me", "Who the request is from."),
     _get(f"{_CATALOG}/catalogs", "Catalogs", "The catalogs."),
     _browse("schemas", "Schemas", "The schemas of a catalog.", "catalog"),
@@ -174,6 +197,7 @@ OPERATIONS: tuple[Described, ...] = (
     _browse("versions", "Versions", "The versions of a table, newest first.", "catalog schema table", limit=_LIMIT),
     _browse("files", "Files", "The largest data files of a table.", "catalog schema table",
             version=_VERSION, limit=_LIMIT),
+    _get(f"{_CATALOG}/functions", "Functions", "Functions and keywords, for completion.", query={"catalog": STRING}),
     _post(f"{_TOKEN}/create", "NewToken", "CreatedToken", "Make a personal access token, which is shown once."),
     _get(f"{_TOKEN}/list", "Tokens", "The user's tokens."),
     _post(f"{_TOKEN}/delete", "TokenId", "Empty", "Revoke a token."),
@@ -202,6 +226,8 @@ OPERATIONS: tuple[Described, ...] = (
     _get("/login", _HTML, "The log-in of browsers.", is_open=True),
     _post("/login", None, _HTML, "Log in; the answer has a cookie.", is_open=True,
           errors=(HTTPStatus.UNAUTHORIZED, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)),
+    _get("/login/provider", _HTML, "Redirect to the identity provider.", is_open=True),
+    _get("/login/callback", _HTML, "Log in by the parameters that the identity provider sends.", is_open=True),
     _post("/logout", None, _HTML, "Log out.", is_open=True),
     _get("/.well-known/databricks-config", "Table", "The identity provider, for Databricks' SDKs.", is_open=True),
     _get("/oidc/.well-known/oauth-authorization-server", "Table", "The identity provider's addresses.", is_open=True),

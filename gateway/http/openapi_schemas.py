@@ -13,6 +13,7 @@ BOOLEAN: Schema = {"type": "boolean"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 NUMBER: Schema = {"type": "number", "minimum": 0}
 UUID: Schema = {"type": "string", "format": "uuid"}
+TIME: Schema = {"type": "string", "format": "date-time"}
 TIME_MS: Schema = {"type": "integer", "description": "Milliseconds since 1970-01-01 UTC."}
 NOT_NEGATIVE: Schema = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 POSITIVE: Schema = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
@@ -53,6 +54,39 @@ def request(required: str = "", **properties: Schema) -> Schema:
 
 
 _CHUNK = {"chunk_index": COUNT, "row_offset": COUNT, "row_count": COUNT, "byte_count": COUNT}
+
+_PLACE: Schema = COUNT | {"description": "UTF-16 code units before it."}
+CHART: Schema = {"type": ["object", "null"], "description": "Interpreted by the page alone."}
+_LEVEL: Schema = {"type": "string", "enum": ["CAN_VIEW", "CAN_EDIT"]}
+_QUERY_FIELDS: dict[str, Schema] = {
+    "display_name": {"type": "string", "minLength": 1, "maxLength": 200},
+    "description": STRING,
+    "query_text": STRING,
+    "parent_path": STRING | {"description": "The folder, as in /reports/daily."},
+    "catalog": STRING,
+    "schema": STRING,
+    "parameters": list_of(ref("QueryParameter")),
+    "chart": CHART,
+    **dict.fromkeys(("warehouse_id", "run_as_mode", "tags", "apply_auto_limit"), IGNORED),
+}
+_NEW_QUERY: Schema = request("display_name", **_QUERY_FIELDS)
+_QUERY_ANSWER: dict[str, Schema] = {
+    "id": STRING,
+    "display_name": STRING,
+    "description": STRING,
+    "parent_path": STRING,
+    "catalog": optional(STRING),
+    "schema": optional(STRING),
+    "parameters": list_of(ref("QueryParameter")),
+    "owner_user_name": STRING,
+    "last_modifier_user_name": STRING,
+    "create_time": TIME,
+    "update_time": TIME,
+    "lifecycle_state": STRING,
+    "etag": STRING,
+    "permission": {"type": "string", "enum": ["CAN_VIEW", "CAN_EDIT", "OWNER"]},
+    "is_shared": BOOLEAN,
+}
 
 SCHEMAS: dict[str, Schema] = {
     "Error": answer(
@@ -105,6 +139,7 @@ SCHEMAS: dict[str, Schema] = {
         "statement_id status",
         statement_id=UUID,
         status=ref("StatementStatus"),
+        session=ref("OpenedSession"),
         manifest=ref("Manifest"),
         result=ref("ResultChunk"),
     ),
@@ -122,6 +157,7 @@ SCHEMAS: dict[str, Schema] = {
         total_row_count=COUNT,
         total_byte_count=COUNT,
         truncated=BOOLEAN | {"description": "Whether a row or byte limit cut the result."},
+        from_result_cache=BOOLEAN | {"description": "Whether the rows are those of an earlier identical query."},
         result_compression=enum_of(Compression),
         chunks=list_of(answer("chunk_index", **_CHUNK)),
     ),
@@ -185,6 +221,7 @@ SCHEMAS: dict[str, Schema] = {
         stage={"type": ["string", "null"], "description": "Where the statement is now, or that of a script that runs."},
         statements_begun=COUNT | {"description": "Of a script, those that it has run or runs."},
         from_cache={"type": "boolean", "description": "Whether the rows came from the result cache."},
+        from_result_cache={"type": "boolean", "description": "The same."},
         created_ms=TIME_MS,
         ended_ms={"type": ["integer", "null"]},
         stages=list_of(answer("name duration_ms", name=STRING, duration_ms=NUMBER)),
@@ -213,7 +250,8 @@ SCHEMAS: dict[str, Schema] = {
         session_confs={"type": "object", "additionalProperties": STRING},
         execution_mode=IGNORED,
     ),
-    "OpenedSession": answer("session_id", session_id=UUID),
+    "SessionPlace": request("", catalog=STRING, schema=STRING),
+    "OpenedSession": answer("session_id catalog schema", session_id=UUID, catalog=STRING, schema=STRING),
     "Sessions": answer("sessions", sessions=list_of(ref("Session"))),
     "Session": answer(
         "session_id user_name running",
@@ -225,6 +263,8 @@ SCHEMAS: dict[str, Schema] = {
         created_ms=TIME_MS,
         last_used_ms=TIME_MS,
         running=COUNT,
+        catalog=STRING | {"description": "The current catalog; only in the answer about one session, as `schema`."},
+        schema=STRING,
     ),
     "Queries": answer("res has_next_page", res=list_of(ref("Query")), has_next_page=BOOLEAN, next_page_token=UUID),
     "Query": answer(
@@ -306,8 +346,73 @@ SCHEMAS: dict[str, Schema] = {
             )
         ),
     ),
+    "Functions": answer(
+        "functions keywords",
+        functions=list_of(
+            answer(
+                "name kind type usage description examples",
+                name=STRING,
+                kind={"type": "string", "enum": ["builtin", "user"]},
+                type=STRING | {"description": "scalar, aggregate, window, generator, table or operator"},
+                catalog=STRING,
+                schema=STRING,
+                usage=list_of(STRING | {"description": "A signature."}),
+                examples=list_of(STRING),
+                **dict.fromkeys(("description", "arguments", "note", "group", "since", "deprecated"), STRING),
+            )
+        ),
+        keywords=list_of(STRING),
+    ),
     "NewToken": request("", comment=STRING, lifetime_seconds=POSITIVE, scope=enum_of(TokenScope)),
     "CreatedToken": answer("token_value token_info", token_value=STRING, token_info=ROW),
     "TokenId": request("", token_id=STRING),
     "Tokens": answer("token_infos", token_infos=list_of(ROW)),
+    "EditorText": request("statement", statement=STRING),
+    "ParsedText": answer(
+        "statements",
+        statements=list_of(
+            answer(
+                "start end is_terminated parameters",
+                start=_PLACE,
+                end=_PLACE,
+                is_terminated=BOOLEAN | {"description": "Whether a semicolon follows."},
+                parameters=list_of(answer("name start end", name=STRING, start=_PLACE, end=_PLACE)),
+            )
+        ),
+    ),
+    "FormattedText": answer("statement changed", statement=STRING, changed=BOOLEAN),
+    "SavedQueryFields": request("", **_QUERY_FIELDS),
+    "NewSavedQuery": request("query", query=_NEW_QUERY, auto_resolve_display_name=IGNORED),
+    "SavedQueryChange": request(
+        "query",
+        query=ref("SavedQueryFields"),
+        etag=STRING | {"description": "Of the query as it was read; the change is rejected if it is another one now."},
+        update_mask=STRING | {"description": "Fields to change, with commas; by default those that `query` has."},
+        auto_resolve_display_name=IGNORED,
+    ),
+    "QueryParameter": request(
+        "name", name={"type": "string", "pattern": r"^\w{1,255}$"}, type=STRING, value=STRING, title=STRING
+    ),
+    "SavedQuery": answer("id display_name query_text etag permission", query_text=STRING, chart=CHART, **_QUERY_ANSWER),
+    "SavedQueries": answer(
+        "results", results=list_of(answer("id display_name etag permission", **_QUERY_ANSWER)), next_page_token=STRING
+    ),
+    "NewQueryShares": request("access_control_list", access_control_list=list_of(ref("NewQueryShare"))),
+    "NewQueryShare": request("permission_level", user_name=STRING, group_name=STRING, permission_level=_LEVEL),
+    "QueryShares": answer(
+        "access_control_list",
+        access_control_list=list_of(
+            answer("permission_level", user_name=STRING, group_name=STRING, permission_level=_LEVEL)
+        ),
+    ),
+    "QueryFolders": answer(
+        "folders",
+        folders=list_of(
+            answer("path owner_user_name query_count", path=STRING, owner_user_name=STRING, query_count=COUNT)
+        ),
+    ),
+    "FolderMove": request("path new_path", path=STRING, new_path=STRING),
+    "FolderName": request("path", path=STRING),
+    "MovedQueries": answer("moved", moved=COUNT),
+    "DeletedQueries": answer("deleted", deleted=COUNT),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -20,6 +20,8 @@ from catalog.errors import ECHO_MAX
 from engine.runtime.parameters import Parameter
 
 WAIT_MAX_S = 50.0
+# Characters of a text that is read while its editor waits.
+EDITOR_TEXT_MAX = 1 << 20
 _WAIT_DEFAULT_S = 10.0
 _LONG_MAX = 2**63 - 1
 _Option = TypeVar("_Option", bound=StrEnum)
@@ -77,6 +79,14 @@ class SessionRequest:
     settings: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlace:
+    """`PATCH /api/2.0/sql/sessions/{id}`: at least one is set."""
+
+    catalog: str | None
+    schema: str | None
+
+
 class TokenScope(StrEnum):
     SQL = "sql"
     READ_ONLY = "read-only"
@@ -91,10 +101,10 @@ class NewToken:
     scope: TokenScope
 
 
-class _Body:
+class RequestObject:
     """A JSON object whose members are read one by one, each with its type."""
 
-    def __init__(self, members: object, known: frozenset[str], where: str = "") -> None:
+    def __init__(self, members: object, known: Collection[str], where: str = "") -> None:
         if not isinstance(members, dict):
             raise InvalidField(where, "must be an object") if where else MalformedBody("it is another JSON value")
         for name in members:
@@ -137,12 +147,36 @@ class _Body:
             raise self.wrong(name, "must be an object of strings")
         return {self._encodable(name, key): self._encodable(name, item) for key, item in value.items()}
 
-    def items(self, name: str, known: frozenset[str]) -> Iterator[_Body]:
+    def member(self, name: str, known: Collection[str]) -> RequestObject:
+        """Returns the object in a member, empty without it."""
+        value = self._members.get(name)
+        return RequestObject({} if value is None else value, known, f"{self._where}{name}.")
+
+    def json_text(self, name: str, bytes_max: int) -> str | None:
+        """Returns an object's JSON for storage."""
+        value = self._members.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise self.wrong(name, "must be an object")
+        try:
+            text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        except (ValueError, RecursionError):
+            raise self.wrong(name, "has a number that is not JSON, or is nested too deeply") from None
+        if len(self._encodable(name, text).encode()) > bytes_max:
+            raise self.wrong(name, f"must have at most {bytes_max >> 10} KiB as JSON")
+        return text
+
+    def names(self) -> tuple[str, ...]:
+        """Returns the members that the object has, also with null."""
+        return tuple(self._members)
+
+    def items(self, name: str, known: Collection[str]) -> Iterator[RequestObject]:
         value = self._members.get(name)
         if not isinstance(value, list | None):
             raise self.wrong(name, "must be a list")
         for position, item in enumerate(value or []):
-            yield _Body(item, known, f"{self._where}{name}[{position}].")
+            yield RequestObject(item, known, f"{self._where}{name}[{position}].")
 
     def wrong(self, name: str, problem: str) -> InvalidField:
         return InvalidField(self._where + name, problem)
@@ -166,7 +200,7 @@ _SESSION_FIELDS = frozenset(("warehouse_id", "catalog", "schema", "session_confs
 
 
 def parse_statement_request(content: bytes) -> StatementRequest:
-    body = _Body(_parse_json(content), _STATEMENT_FIELDS)
+    body = RequestObject(parse_json(content), _STATEMENT_FIELDS)
     text, session_text = body.text("statement"), body.text("session_id")
     if not text:
         raise body.wrong("statement", "must be given and not be empty")
@@ -194,14 +228,33 @@ def parse_statement_request(content: bytes) -> StatementRequest:
 
 
 def parse_session_request(content: bytes) -> SessionRequest:
-    body = _Body(_parse_json(content), _SESSION_FIELDS)
+    body = RequestObject(parse_json(content), _SESSION_FIELDS)
     return SessionRequest(
         catalog=body.text("catalog"), schema=body.text("schema"), settings=body.strings("session_confs")
     )
 
 
+def parse_session_place(content: bytes) -> SessionPlace:
+    body = RequestObject(parse_json(content), ("catalog", "schema"))
+    place = SessionPlace(catalog=body.text("catalog") or None, schema=body.text("schema") or None)
+    if place.catalog is None and place.schema is None:
+        raise body.wrong("catalog", "must be given, or schema")
+    return place
+
+
+def parse_editor_text(content: bytes, characters_max: int = EDITOR_TEXT_MAX) -> str:
+    """Parses the text of a request about an editor's text, which may be empty."""
+    body = RequestObject(parse_json(content), ("statement",))
+    text = body.text("statement")
+    if text is None:
+        raise body.wrong("statement", "must be given")
+    if len(text) > characters_max:
+        raise body.wrong("statement", f"must have at most {characters_max >> 10} Ki characters")
+    return text
+
+
 def parse_new_token(content: bytes) -> NewToken:
-    body = _Body(_parse_json(content), frozenset(("comment", "lifetime_seconds", "scope")))
+    body = RequestObject(parse_json(content), frozenset(("comment", "lifetime_seconds", "scope")))
     return NewToken(
         comment=body.text("comment") or "",
         lifetime_s=body.whole_number("lifetime_seconds"),
@@ -211,7 +264,7 @@ def parse_new_token(content: bytes) -> NewToken:
 
 def parse_token_id(content: bytes) -> str:
     """Parses the body of `POST /api/2.0/token/delete`."""
-    return _Body(_parse_json(content), frozenset(("token_id",))).text("token_id") or ""
+    return RequestObject(parse_json(content), frozenset(("token_id",))).text("token_id") or ""
 
 
 def parse_handle(text: str) -> uuid.UUID:
@@ -231,7 +284,7 @@ def parse_wait(name: str, text: str | None, default: float) -> float:
     return float(text[:-1])
 
 
-def _parameters(body: _Body) -> tuple[Parameter, ...]:
+def _parameters(body: RequestObject) -> tuple[Parameter, ...]:
     """Returns named parameters by name; unnamed ones in the order of `ordinal`, or as sent."""
     positional: list[tuple[int, Parameter]] = []
     for position, item in enumerate(body.items("parameters", _PARAMETER_FIELDS), 1):
@@ -240,7 +293,7 @@ def _parameters(body: _Body) -> tuple[Parameter, ...]:
     return tuple(parameter for _, parameter in sorted(positional, key=lambda pair: pair[0]))
 
 
-def _parse_json(content: bytes) -> object:
+def parse_json(content: bytes) -> object:
     try:
         return json.loads(content)
     except RecursionError:

@@ -123,6 +123,7 @@ def profile_body(operation: Operation) -> dict[str, object]:
         "stage": now.stage or profile.stage,
         "statements_begun": profile.parts,
         "from_cache": profile.is_from_cache,
+        "from_result_cache": profile.is_from_cache,
         "created_ms": operation.created_ms,
         "ended_ms": operation.ended_ms,
         "stages": [{"name": each.stage, "duration_ms": round(each.duration_ms, 3)} for each in profile.stages],

@@ -35,6 +35,7 @@ from gateway.http.requests import (
     parse_statement_request,
     parse_wait,
 )
+from gateway.http.session_context import context_of
 from gateway.http.staged_links import LinkSigner
 from gateway.http.waiting import WaitQueue, wait_for_end
 from gateway.lifecycle import Lifecycle
@@ -151,7 +152,7 @@ class StatementApi:
         submitted = parse_session_request(json_content())
         with self.wait_queue.place() as may_wait:
             session = self.open(submitted, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
-        return {"session_id": str(session.id)}
+        return context_of(session).body()
 
     def open_session_of(self, warehouse_id: str) -> Body:
         """Opens a session on Databricks' JDBC driver's path; there is one warehouse, for any name."""
@@ -191,11 +192,11 @@ class StatementApi:
     def _start(self, submitted: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
         registry = self.registry()
         identity = self.identity()
-        delivery = Delivery(submitted)
         if submitted.session_id:
             session = registry.session(submitted.session_id, identity)
         else:
             session = self.open(SessionRequest(catalog=submitted.catalog, schema=submitted.schema, settings={}), open_s)
+        delivery = Delivery(submitted, context_of(session))
         try:
             operation = session.execute(
                 submitted.text, parameters=submitted.parameters, through=delivery.cut, wanted=delivery.wanted_result
@@ -235,6 +236,8 @@ class StatementApi:
         if state.is_terminal:
             operation.tell_end()
         body: Body = {"statement_id": str(operation.id), "status": status}
+        if delivery.context is not None:
+            body["session"] = delivery.context.body()
         if state is OperationState.FINISHED:
             body["manifest"] = delivery.manifest(operation)
             body["result"] = delivery.result(operation, 0, self.signer, self._base_url())

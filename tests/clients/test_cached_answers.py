@@ -81,9 +81,11 @@ def test_the_history_and_the_profile_say_so(server: RealServer) -> None:
     for is_cached in (False, True):
         plan = "\n".join(str(row[0]) for row in http.rows(f"EXPLAIN {text}"))
         assert f"the answer is {'there' if is_cached else 'not there'}" in plan
-        statement = http.run(text)["statement_id"]
+        answer = http.run(text)
+        statement = answer["statement_id"]
+        assert answer["manifest"]["from_result_cache"] is is_cached
         profile = http.ask("GET", f"/statements/{statement}/profile")
-        assert profile["from_cache"] is is_cached
+        assert profile["from_cache"] is profile["from_result_cache"] is is_cached
         url = f"http://127.0.0.1:{server.http_port}/api/2.0/sql/history/queries?include_metrics=true"
         with urllib.request.urlopen(url, timeout=90) as response:
             (reported,) = (each for each in json.loads(response.read())["res"] if each["query_id"] == statement)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from catalog.conditions import DiskFull, TableFilesNotWritable
+from catalog.conditions import DataFileNotFound, DiskFull, StorageAccessFailed, TableFilesNotWritable
 from catalog.errors import SqlError
 from engine.main import LakeSession
 from engine.spark.session import SparkDriver
@@ -40,6 +40,22 @@ def test_refusal_of_a_disk_is_named(spark_driver: SparkDriver, case: str) -> Non
     for raised in (error, errors.taskFailedWhileWritingRowsError("file:/t", error)):
         with pytest.raises(expected), translate_errors(jvm):
             _throw(jvm, raised)
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EACCES, errno.EPERM])
+def test_file_that_its_disk_does_not_return_is_a_storage_error(spark_driver: SparkDriver, number: int) -> None:
+    jvm = spark_driver.process.gateway.jvm
+    errors = getattr(getattr(jvm.org.apache.spark.sql.errors, "QueryExecutionErrors$"), "MODULE$")
+    text = f"/t/part-0 ({os.strerror(number)})"
+    for raised in (
+        errors.cannotReadFilesError(jvm.java.io.IOException(text), "/t/part-0"),
+        errors.fileNotExistError("/t/part-0", jvm.java.io.FileNotFoundException(text)),
+    ):
+        with pytest.raises(StorageAccessFailed, match=f"/t/part-0: .*{os.strerror(number)}"), translate_errors(jvm):
+            _throw(jvm, raised)
+    missing = errors.fileNotExistError("/t/part-0", jvm.java.io.FileNotFoundException("/t/part-0 does not exist"))
+    with pytest.raises(DataFileNotFound, match="/t/part-0"), translate_errors(jvm):
+        _throw(jvm, missing)
 
 
 def _throw(jvm: Any, error: Any) -> None:

@@ -23,10 +23,16 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from catalog.catalog import Catalog
 from catalog.conditions import StatementCancelled
 from catalog.errors import declare_error
+from catalog.queries.store import QueryStore
+from catalog.store.store import MemoryStore
+from engine.binding.visibility import visible_to
+from engine.editor_help import OWN_FUNCTIONS, user_functions
 from engine.engine import TableCount
 from engine.runtime.activity import ActivitySource, NoActivity
+from engine.runtime.function_help import FunctionHelp, SqlHelp
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
@@ -42,6 +48,7 @@ from engine.runtime.results import (
     string_rows,
 )
 from engine.runtime.statement import Statement
+from engine.saved_queries import SavedQueries
 from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
@@ -50,6 +57,7 @@ from engine.statements.listings.statement import (
     ListSchemas,
     ListTables,
 )
+from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.show.statement import ShowCatalogs
 
 Answer = Callable[[StatementRequest], ResultStream]
@@ -218,10 +226,23 @@ class ArrowEngine:
         self.restarts.append(reason)
 
     activity: ActivitySource = NoActivity()
+    catalog: Catalog = field(default_factory=lambda: Catalog(MemoryStore()))
+    saved_queries: SavedQueries = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.saved_queries = SavedQueries(QueryStore(None), self.catalog, lambda name: self.activity.knows_user(name))
+
     families: tuple[MetricFamily, ...] = ()
 
     def show_activity(self, activity: ActivitySource) -> None:
         self.activity = activity
+
+    def sql_help(self) -> SqlHelp:
+        self.stall()
+        return SqlHelp(functions=OWN_FUNCTIONS, keywords=("SELECT", "FROM"))
+
+    def user_functions(self, identity: Identity, catalog: str | None) -> list[FunctionHelp]:
+        return list(user_functions(visible_to(self.catalog.view(), identity), catalog))
 
     def count_tables(self) -> TableCount:
         return TableCount(tables=len(self.tables), schemas=len({schema for schema, _ in self.tables}))
@@ -290,6 +311,8 @@ class ArrowSession:
                 return answer_of_rows(int(n))(request)
             case ["SLEEP", seconds]:
                 return sleeps(float(seconds))(request)
+            case ["USE", name]:
+                return self._use(name.split("."))
             case [verb, *_] if verb.upper() in ("USE", "SET"):
                 return empty_result()
         raise ScriptSyntaxError(text)
@@ -298,6 +321,10 @@ class ArrowSession:
         self.engine.runs.append(Run(type(statement).__name__, request))
         tables = self.engine.tables
         match statement:
+            case UseSchema(parts=parts):
+                return self._use(list(parts))
+            case UseCatalog(catalog=catalog):
+                return self._use([catalog, "default"])
             case ShowCatalogs():
                 return string_rows(["catalog"], [[CATALOG]])
             case ListSchemas(schema_pattern=pattern):
@@ -325,6 +352,11 @@ class ArrowSession:
                 return string_rows(["catalog", "schema", "name", "description"], found)
             case _:
                 raise ScriptSyntaxError(type(statement).__name__)
+
+    def _use(self, parts: list[str]) -> ResultStream:
+        self.engine._ensure_schema(parts[-1])
+        self.current_catalog, self.current_schema = ([self.current_catalog, *parts])[-2:]
+        return empty_result()
 
     def close(self) -> None:
         self.engine.stall()

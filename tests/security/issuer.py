@@ -1,4 +1,4 @@
-"""An identity provider on a local port: metadata, replaceable keys, and client credentials."""
+"""An identity provider on a local port: metadata, replaceable keys, client credentials, and authorization codes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
@@ -22,12 +23,21 @@ AUDIENCE = "delta"
 
 @dataclass
 class Provider:
-    """A provider: `keys` are its published ones; `answers` has replacement responses, by path."""
+    """A provider: `keys` are its published ones; `answers` has replacement responses, by path.
+
+    `codes` has the token endpoint's response for each authorization code, which is valid once; codes are answered while
+    `may_answer` is set. `forms` has the requests with their headers Authorization, `user_info` the claims for each
+    access token.
+    """
 
     url: str = ""
     keys: list[Any] = field(default_factory=lambda: [RSA["k1"]])
     answers: dict[str, tuple[int, str]] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
+    codes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    forms: list[dict[str, str]] = field(default_factory=list)
+    user_info: dict[str, dict[str, Any]] = field(default_factory=dict)
+    may_answer: threading.Event = field(default_factory=threading.Event)
 
     def token(self, key: Any = None, header: dict[str, Any] | None = None, **claims: Any) -> str:
         """Returns a signed token for ann; claims that are None are left out."""
@@ -55,6 +65,8 @@ class Provider:
                     "jwks_uri": f"{self.url}/keys",
                     "token_endpoint": f"{self.url}/token",
                     "authorization_endpoint": f"{self.url}/authorize",
+                    "userinfo_endpoint": f"{self.url}/userinfo",
+                    "end_session_endpoint": f"{self.url}/end",
                 }
             case "/keys":
                 return {"keys": [key.as_dict(private=False) for key in self.keys]}
@@ -65,16 +77,30 @@ class Provider:
 @contextlib.contextmanager
 def provider() -> Iterator[Provider]:
     made = Provider()
+    made.may_answer.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             made.paths.append(self.path)
+            if self.path == "/userinfo" and self.path not in made.answers:
+                token = self.headers["Authorization"].removeprefix("Bearer ")
+                self._answer(200, json.dumps(made.user_info.get(token, {"sub": "42"})))
+                return
             status, content = made.answers.get(self.path, (200, json.dumps(made.document(self.path))))
             self._answer(status, content, made.url if status in (301, 302) else "")
 
         def do_POST(self) -> None:
-            """The token endpoint (RFC 6749, section 4.4)."""
+            """The token endpoint (RFC 6749, sections 4.1.3 and 4.4)."""
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            made.paths.append(self.path)
+            form = dict(parse_qsl(body))
+            if form["grant_type"] == "authorization_code":
+                made.forms.append(form | {"Authorization": self.headers["Authorization"] or ""})
+                assert made.may_answer.wait(60)
+                refused = (400, '{"error": "invalid_grant", "error_description": "The code is <b>unknown</b>."}')
+                found = made.codes.pop(form["code"], None)
+                self._answer(*made.answers.get(self.path, refused if found is None else (200, json.dumps(found))))
+                return
             pair = base64.b64decode(self.headers["Authorization"].split()[1]).decode().split(":")
             if CLIENTS.get(pair[0]) != pair[1] or "grant_type=client_credentials" not in body:
                 self._answer(401, '{"error": "invalid_client"}')

@@ -30,6 +30,17 @@ VIEWS = {
     "by_path": "SELECT _metadata.file_path AS f FROM delta.`{lake}/shop/t`",
     "outer_names": "SELECT id, input_file_name() AS f FROM shop.plain",
     "iceberg": "SELECT _file AS f, _pos AS p, _partition.part AS part FROM shop.ice",
+    "files": "SELECT file_path AS f, record_count AS n FROM shop.ice.files",
+    "all_files": "SELECT * FROM shop.ice.all_data_files",
+    "entries": "SELECT status, data_file.record_count AS n, data_file.file_path AS f, data_file AS d,"
+    " struct(data_file.content) AS c FROM shop.ice.entries",
+    "manifests": "SELECT path AS f, added_data_files_count AS n FROM shop.ice.manifests",
+    "snapshots": "SELECT manifest_list AS f, operation AS o FROM shop.ice.snapshots",
+    "metadata_log": "SELECT file AS f, latest_sequence_number AS n FROM shop.ice.metadata_log_entries",
+    "deletes": "SELECT file_path AS f, delete_file_path AS d, pos AS p FROM shop.ice.position_deletes",
+    "joined": "SELECT f.record_count AS n, count(d.pos) AS deleted, max(d.file_path) AS f FROM shop.ice.data_files AS f"
+    " LEFT JOIN shop.ice.position_deletes AS d ON d.file_path = f.file_path GROUP BY 1",
+    "chosen_files": "SELECT record_count AS n FROM shop.ice.files WHERE file_path LIKE '%.parquet' AND content = 0",
     "called": "SELECT id, shop.named() AS f FROM shop.t",
     "listed": "SELECT f, p FROM shop.files()",
     "compared": "SELECT id FROM shop.t WHERE _metadata.file_path = shop.path()",
@@ -42,8 +53,11 @@ FUNCTIONS = {
     "above(n INT)": f"STRING RETURN {NAMES.format('shop.t')[:-1]} WHERE id >= n)",
     "over_view()": f"STRING RETURN {NAMES.format('shop.plain')}",
     "of_iceberg()": "STRING RETURN (SELECT max(ice._file) FROM shop.ice)",
+    "of_files()": "STRING RETURN (SELECT max(file_path) FROM shop.ice.files)",
+    "of_manifests()": "STRING RETURN (SELECT max(m.path) FROM shop.ice.manifests AS m)",
     "nested()": "STRING RETURN concat('in ', shop.named())",
     "of_row()": "STRING RETURN input_file_name()",
+    "data_files()": "TABLE RETURN SELECT file_path AS f, record_count AS n FROM shop.ice.`data_files`",
     "files()": "TABLE RETURN SELECT id, input_file_name() AS f, _metadata.file_path AS p FROM shop.t",
     "near(n INT)": "TABLE RETURN SELECT id, _metadata.file_path AS p FROM shop.t WHERE id > n - 100",
     "masked(s STRING)": "STRING RETURN (SELECT max(t._metadata.file_path) FROM shop.t)",
@@ -66,8 +80,10 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
         "GRANT ALL PRIVILEGES ON CATALOG TO root",
         "GRANT SELECT ON shop.own TO eve",
         "GRANT SELECT ON shop.t TO bob",
-        "CREATE TABLE shop.ice (id INT, part INT) USING iceberg PARTITIONED BY (part)",
-        "INSERT INTO shop.ice VALUES (1, 5)",
+        "CREATE TABLE shop.ice (id INT, part INT) USING iceberg PARTITIONED BY (part)"
+        " TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')",
+        "INSERT INTO shop.ice VALUES (1, 5), (2, 5), (3, 5)",
+        "DELETE FROM shop.ice WHERE id = 2",
         "GRANT SELECT ON shop.ice TO bob",
         f"CREATE VIEW shop.plain AS {VIEWS['plain']}",
         *(f"CREATE FUNCTION shop.{name} RETURNS {text}" for name, text in FUNCTIONS.items()),
@@ -87,7 +103,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
 
 def shows_place(rows: Any) -> bool:
     """Returns if rows reveal files."""
-    return any(word in str(rows).lower() for word in (".parquet", "shop/t", "728"))
+    return any(word in str(rows).lower() for word in (".parquet", ".avro", ".metadata.json", "shop/t", "728"))
 
 
 QUERIES = [
@@ -109,6 +125,16 @@ QUERIES = [
     ("SELECT input_file_name() FROM shop.outer_names", ("",)),
     ("SELECT EXISTS (SELECT 1 FROM shop.placed WHERE f IS NOT NULL)", (False,)),
     ("SELECT f, p, part FROM shop.iceberg", (None, None, 5)),
+    ("SELECT n, f FROM shop.files WHERE n = 3", (3, None)),
+    ("SELECT record_count, file_path, referenced_data_file, content FROM shop.all_files", (3, None, None, 0)),
+    ("SELECT n, f, d, c.content FROM shop.entries WHERE n = 3", (3, None, None, 0)),
+    ("SELECT f, n FROM shop.manifests WHERE n = 1", (None, 1)),
+    ("SELECT f FROM shop.snapshots", (None,)),
+    ("SELECT f FROM shop.metadata_log", (None,)),
+    ("SELECT f, d, p FROM shop.deletes", (None, None, 1)),
+    ("SELECT n, deleted, f FROM shop.joined", (3, 1, None)),
+    ("SELECT f, n FROM shop.data_files()", (None, 3)),
+    ("SELECT shop.of_files(), shop.of_manifests()", (None, None)),
     ("SELECT f FROM shop.called", (None,)),
     ("SELECT f, p FROM shop.listed", (None, None)),
     ("SELECT shop.named(), shop.path(), shop.start(), shop.above(0)", (None,) * 4),
@@ -149,6 +175,7 @@ def test_locations_are_hidden_without_select(people: People, text: str, row: tup
         ("SELECT count(*) FROM shop.chosen", 2),
         ("SELECT count(*) FROM shop.counted", 2),
         ("SELECT count(*) FROM shop.over", 2),
+        ("SELECT count(*) * 2 FROM shop.chosen_files WHERE n = 3", 2),
         ("SELECT count(*) FROM shop.files() WHERE f <> '' OR p IS NOT NULL", 0),
     ],
 )

@@ -234,9 +234,47 @@ def test_a_cookie_changes_something_for_pages_of_this_server_only(
 def test_a_form_says_only_that_it_was_wrong(server: SecureServer) -> None:
     form = urlencode({"user": "<b>eve", "password": "x"}).encode()
     answer = server.ask("POST", "/login", form, **FORM, **OWN)
-    assert answer.status == 401 and REFUSED.encode() in answer.content and b"<b>eve" not in answer.content
+    assert answer.status == 401 and b"The user name or password is wrong." in answer.content
+    assert not [text for text in (b"<b>eve", b"AUTHENTICATION_FAILED", b"28P01") if text in answer.content]
     assert answer.headers["Set-Cookie"] is None
     assert server.ask("POST", "/login", {"user": "ann", "password": "annann"}, **OWN).status == 415
+
+
+def test_browser_gets_no_basic_challenge_for_a_missing_login(server: SecureServer) -> None:
+    for mode in ("cors", "navigate"):
+        answer = server.ask("GET", f"{STATEMENTS}/x", Sec_Fetch_Mode=mode)
+        assert (answer.status, answer.headers.get_all("WWW-Authenticate")) == (401, None)
+    answer = server.ask("GET", f"{STATEMENTS}/x")
+    assert (answer.status, answer.headers.get_all("WWW-Authenticate")) == (401, ['Basic realm="delta-gateway"'])
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["", "#query/7", "?theme=dark#table/spark_catalog.shop.orders", "connect", "connect/?a=b&c=%20#d", "a.b/c~d-e"],
+)
+def test_login_returns_to_the_requested_page(server: SecureServer, page: str) -> None:
+    form = urlencode({"user": "ann", "password": "annann", "next": page}).encode()
+    answer = server.ask("POST", "/login", form, **FORM, **OWN)
+    assert (answer.status, answer.headers["Location"]) == (303, f"./{page}")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("https://evil.example/", "//evil.example", "/\\evil.example", "\\evil.example", "/connect", "javascript:1"),
+        *("../up", "a/../../b", "a//evil.example", "a\nSet-Cookie: x=y", "#a b", "?a=\r\n", '#"><b>', "é", "#" * 1501),
+    ],
+)
+def test_login_never_redirects_to_another_site(server: SecureServer, page: str) -> None:
+    form = urlencode({"user": "ann", "password": "annann", "next": page}).encode()
+    answer = server.ask("POST", "/login", form, **FORM, **OWN)
+    assert (answer.status, answer.headers["Location"]) == (303, "./")
+    shown = server.ask("GET", f"/login?{urlencode({'next': page})}").content
+    assert b'name="next" value=""' in shown and b'const next = "";' in shown
+
+
+def test_page_keeps_its_query_when_it_requires_a_login(server: SecureServer) -> None:
+    assert server.ask("GET", "/?a=b&c=%20").headers["Location"] == "login?next=%3Fa%3Db%26c%3D%2520"
 
 
 def test_no_log_has_a_secret(server: SecureServer, caplog: pytest.LogCaptureFixture) -> None:

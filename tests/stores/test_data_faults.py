@@ -25,9 +25,15 @@ Fault = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    folder: Path = tmp_path_factory.mktemp("store")
-    (folder / BUCKET).mkdir()
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the folder with the store's objects."""
+    found = tmp_path_factory.mktemp("store")
+    (found / BUCKET).mkdir()
+    return found
+
+
+@pytest.fixture(scope="module")
+def store(folder: Path) -> Iterator[S3Server]:
     server = S3Server(str(folder))
     client = {"endpoint_url": server.url, "region_name": "us-east-1"}
     options = {**ACCESS, "client_kwargs": client, "skip_instance_cache": True}
@@ -129,19 +135,48 @@ def test_write_whose_requests_fail_for_a_while_loses_and_doubles_no_row(
     fresh.close()
 
 
-@pytest.mark.parametrize("kind", ["reset", "503"])
-@pytest.mark.parametrize("method", ["GET", "PUT"])
-def test_statement_whose_requests_fail_always_has_a_named_error_and_changes_nothing(
-    driver: SparkDriver, session: LakeSession, table: str, store: S3Server, kind: str, method: str
+@pytest.mark.parametrize(
+    ("format_", "kind"), [("delta", "reset"), ("delta", "500"), ("delta", "503"), ("delta", "403"), ("iceberg", "503")]
+)
+def test_read_whose_requests_fail_always_is_a_storage_error_with_the_file(
+    driver: SparkDriver, session: LakeSession, store: S3Server, format_: str, kind: str
+) -> None:
+    table = f"s.t{next(_numbers)}"
+    run(session, f"CREATE TABLE {table} USING {format_} AS SELECT id, CAST(id AS STRING) AS h FROM range(20000)")
+    fresh = open_session(driver)
+    store.fail(of_data(kind, "GET", 10_000))
+    for text in (f"SELECT count(h), sum(id) FROM {table}", f"INSERT INTO {table} SELECT id + 1, h FROM {table}"):
+        error = refuse(fresh, text)
+        assert (error.condition, error.sqlstate) == ("STORAGE_ACCESS_FAILED", "58030") and ".parquet" in error.message
+    store.fail()
+    assert rows(fresh, f"SELECT count(h), sum(id) FROM {table}") == [(20_000, 199_990_000)]
+    fresh.close()
+
+
+def test_file_that_is_corrupt_or_missing_is_no_storage_error(
+    driver: SparkDriver, table: str, folder: Path, store: S3Server
 ) -> None:
     fresh = open_session(driver)
-    store.fail(of_data(kind, method, 10_000))
-    if method == "GET":
-        error = refuse(fresh, f"SELECT count(h), sum(id) FROM {table}")
-        assert error.condition.startswith("FAILED_READ_FILE") and ".parquet" in error.message
-    else:
-        error = refuse(fresh, f"INSERT INTO {table} SELECT id, 'new' FROM range(20000, 30000)")
-        assert error.sqlstate == "58030", error
+    file = min((folder / BUCKET / "lake" / table.replace(".", "/")).glob("*.parquet"))
+    data = file.read_bytes()
+    for damaged in (data[:-20], b"x" * len(data), data[:100] + bytes(len(data) - 200) + data[-100:], b""):
+        file.write_bytes(damaged)
+        assert refuse(fresh, f"SELECT count(h), sum(id) FROM {table}").condition == "FAILED_READ_FILE.NO_HINT"
+    file.unlink()
+    assert refuse(fresh, f"SELECT count(h), sum(id) FROM {table}").condition == "FAILED_READ_FILE.FILE_NOT_EXIST"
+    file.write_bytes(data)
+    assert rows(fresh, f"SELECT count(h), sum(id) FROM {table}") == [(20_000, 199_990_000)]
+    fresh.close()
+
+
+@pytest.mark.parametrize("kind", ["reset", "503"])
+def test_write_whose_requests_fail_always_has_a_named_error_and_changes_nothing(
+    driver: SparkDriver, session: LakeSession, table: str, store: S3Server, kind: str
+) -> None:
+    fresh = open_session(driver)
+    store.fail(of_data(kind, "PUT", 10_000))
+    error = refuse(fresh, f"INSERT INTO {table} SELECT id, 'new' FROM range(20000, 30000)")
+    assert error.sqlstate == "58030", error
     store.fail()
     assert rows(fresh, f"SELECT count(h), sum(id) FROM {table}") == [(20_000, 199_990_000)]
     fresh.close()

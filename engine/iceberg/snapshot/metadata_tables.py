@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -36,6 +36,9 @@ from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, Str
 
 _LONG, _INT, _TEXT, _FLAG = PrimitiveType.LONG, PrimitiveType.INTEGER, PrimitiveType.STRING, PrimitiveType.BOOLEAN
 _TIME, _BYTES = PrimitiveType.TIMESTAMP, PrimitiveType.BINARY
+# Columns with paths of files, and the column with the struct that contains others.
+_PATHS = frozenset(["manifest_list", "file", "path", "file_path", "referenced_data_file", "delete_file_path"])
+_DATA_FILE = "data_file"
 _COUNTS, _BOUNDS = MapType(_INT, _LONG), MapType(_INT, _BYTES)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -120,7 +123,19 @@ class TableMetadataSource:
 
 def metadata_table(source: TableMetadataSource, name: str) -> MetadataTable | None:
     """Returns the table with this name, ignoring case; None if unknown."""
-    name = name.lower()
+    found = _metadata_table(source, name.lower())
+    return None if found is None else replace(found, paths=tuple(_paths_in(found.schema)))
+
+
+def _paths_in(schema: StructType) -> Iterator[tuple[str, ...]]:
+    for field in schema.fields:
+        if field.name in _PATHS:
+            yield (field.name,)
+        elif field.name == _DATA_FILE and isinstance(field.data_type, StructType):
+            yield from ((field.name, *path) for path in _paths_in(field.data_type))
+
+
+def _metadata_table(source: TableMetadataSource, name: str) -> MetadataTable | None:
     of_all = name.startswith("all_")
     kind = name.removeprefix("all_")
     if not of_all and kind in _OF_METADATA:
@@ -345,7 +360,7 @@ def _entries(source: TableMetadataSource, *, of_all: bool) -> MetadataTable:
     schema = StructType(
         (
             *_columns(status=_INT, snapshot_id=_LONG, sequence_number=_LONG, file_sequence_number=_LONG).fields,
-            StructField("data_file", _shown_columns(partitions)),
+            StructField(_DATA_FILE, _shown_columns(partitions)),
         )
     )
     own = [field.name for field in schema.fields[:-1]]
@@ -353,7 +368,7 @@ def _entries(source: TableMetadataSource, *, of_all: bool) -> MetadataTable:
     rows = (
         {
             **{name: row[name] for name in own},
-            "data_file": _shown_row(row, partitions),
+            _DATA_FILE: _shown_row(row, partitions),
             READABLE_METRICS: metrics.of(row),
         }
         for row in _rows(source, of_all=of_all, with_removed=True)

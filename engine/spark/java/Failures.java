@@ -1,8 +1,17 @@
 package deltagateway;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import org.apache.arrow.memory.OutOfMemoryException;
+import java.io.EOFException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.nio.file.AccessDeniedException;
 import java.util.Set;
+import javax.net.ssl.SSLException;
+import org.apache.arrow.memory.OutOfMemoryException;
+import org.apache.hadoop.hdfs.BlockMissingException;
+import org.apache.hadoop.ipc.RemoteException;
+import org.apache.hadoop.security.AccessControlException;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkThrowable;
@@ -19,11 +28,21 @@ import org.apache.spark.sql.catalyst.trees.SQLQueryContext;
 public final class Failures {
   private static final Set UNGROUPED = Set.of("MISSING_GROUP_BY", "MISSING_AGGREGATION");
 
+  /** Packages of stores' connectors and of their clients, which are on no class path that this is compiled with. */
+  private static final String[] CONNECTORS = {
+      "org.apache.hadoop.fs.s3a.", "org.apache.hadoop.fs.azurebfs.", "com.google.cloud.", "com.google.api.",
+      "software.amazon.awssdk.", "com.azure.", "com.microsoft.azure.", "org.apache.http."};
+  /** The connector's exceptions about files that are shorter than expected, or others by now. */
+  private static final Set OF_FILES = Set.of(
+      "org.apache.hadoop.fs.s3a.RangeNotSatisfiableEOFException",
+      "org.apache.hadoop.fs.s3a.RemoteFileChangedException");
+
   private Failures() {}
 
   /**
-   * JSON: whether Spark is stopped, class, message, the innermost cause's message, whether memory ran out anywhere, and for Spark's own errors
-   * condition, sqlstate, path and fragment (the text at fault), or the column of a table that a value was for.
+   * JSON: whether Spark is stopped, class, message, the innermost cause's message, whether memory ran out anywhere,
+   * whether a store failed, and for Spark's own errors condition, sqlstate, path and fragment (the text at fault), or the
+   * column of a table that a value was for.
    */
   public static String describe(Throwable failure) throws Exception {
     ObjectNode node = Request.JSON.createObjectNode();
@@ -45,6 +64,7 @@ public final class Failures {
     node.put("message", String.valueOf(shown.getMessage()));
     node.put("cause", String.valueOf(innermost.getMessage()));
     node.put("out_of_memory", outOfMemory);
+    node.put("of_storage", isOfStorage(failure));
     if (shown instanceof SparkThrowable) describe((SparkThrowable) shown, node);
     return Request.JSON.writeValueAsString(node);
   }
@@ -53,6 +73,23 @@ public final class Failures {
   static boolean isOutOfMemory(Throwable failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       if (cause instanceof OutOfMemoryError || cause instanceof OutOfMemoryException) return true;
+    }
+    return false;
+  }
+
+  /** Whether a store did not answer, or refused. */
+  private static boolean isOfStorage(Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = causeOf(cause)) {
+      String name = cause.getClass().getName();
+      if (OF_FILES.contains(name)) return false;
+      for (String connector : CONNECTORS) if (name.startsWith(connector)) return true;
+      if (cause instanceof EOFException) return false;
+      if (cause instanceof SocketException || cause instanceof SocketTimeoutException
+          || cause instanceof UnknownHostException || cause instanceof SSLException
+          || cause instanceof AccessDeniedException || cause instanceof AccessControlException
+          || cause instanceof RemoteException || cause instanceof BlockMissingException) {
+        return true;
+      }
     }
     return false;
   }

@@ -65,6 +65,7 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
   private final List keys = new ArrayList();
   private final List costly = new ArrayList();
   private final List usedCostly = new ArrayList();
+  private final List paths = new ArrayList();
   private final String timeZone;
   private List messages = Collections.emptyList();
   private long count;
@@ -84,6 +85,9 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
     for (int i = 0; i < given.get("costly").size(); i++) {
       costly.add(((JsonNode) given.get("costly").get(i)).textValue());
     }
+    for (int i = 0; i < given.get("paths").size(); i++) {
+      paths.add(((JsonNode) given.get("paths").get(i)).textValue());
+    }
     this.timeZone = timeZone;
   }
 
@@ -93,6 +97,11 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
 
   String statementId() {
     return statementId;
+  }
+
+  /** Returns whether a column contains paths of files. */
+  boolean isOfPaths(String column) {
+    return paths.contains(column);
   }
 
   /** Returns whether the placed rows have values that the key of an answer does not cover. */

@@ -10,7 +10,9 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.InputFileBlockLength;
 import org.apache.spark.sql.catalyst.expressions.InputFileBlockStart;
 import org.apache.spark.sql.catalyst.expressions.InputFileName;
@@ -53,6 +55,8 @@ final class Lineage {
 
   /** Id of an attribute to its sources: `relation NUL column` to the position of its kind. */
   private final Map sources = new HashMap();
+  /** Id of an attribute that is a struct made of values to the sources of each of these, in their order. */
+  private final Map fields = new HashMap();
   /** Id of a common table expression or a loop to the sources of its columns, in their order. */
   private final Map definitions = new HashMap();
   private final Map rows = new LinkedHashMap();
@@ -188,6 +192,17 @@ final class Lineage {
   }
 
   private void scan(LogicalRelation leaf) {
+    GivenRows given = GivenRows.of(leaf);
+    if (given != null) {
+      List columns = Scala.list(leaf.output());
+      for (int i = 0; i < columns.size(); i++) {
+        Attribute column = (Attribute) columns.get(i);
+        Map own = new LinkedHashMap();
+        if (given.isOfPaths(column.name())) own.put(PLACE, Integer.valueOf(0));
+        put(column, own);
+      }
+      return;
+    }
     if (!(leaf.relation() instanceof HadoopFsRelation)) return;
     HadoopFsRelation relation = (HadoopFsRelation) leaf.relation();
     if (!(relation.location() instanceof ListedFileIndex)) return;
@@ -236,7 +251,17 @@ final class Lineage {
   private void named(List expressions) {
     for (int i = 0; i < expressions.size(); i++) {
       Object each = expressions.get(i);
-      if (each instanceof Alias) put(((Alias) each).toAttribute(), of(((Alias) each).child(), 0));
+      if (!(each instanceof Alias)) continue;
+      Attribute column = ((Alias) each).toAttribute();
+      Expression value = ((Alias) each).child();
+      put(column, of(value, 0));
+      if (value instanceof CreateNamedStruct) {
+        List made = new ArrayList(), values = Scala.list(((CreateNamedStruct) value).valExprs());
+        for (int j = 0; j < values.size(); j++) made.add(of((Expression) values.get(j), TRANSFORMED));
+        fields.put(id(column), made);
+      } else if (value instanceof Attribute && fields.containsKey(id((Attribute) value))) {
+        fields.put(id(column), fields.get(id((Attribute) value)));
+      }
     }
   }
 
@@ -263,6 +288,13 @@ final class Lineage {
     if (expression instanceof Alias) {
       gather(((Alias) expression).child(), kind, found);
       return;
+    }
+    if (expression instanceof GetStructField && ((GetStructField) expression).child() instanceof Attribute) {
+      List made = (List) fields.get(id((Attribute) ((GetStructField) expression).child()));
+      if (made != null) {
+        merge(found, (Map) made.get(((GetStructField) expression).ordinal()), Math.max(kind, TRANSFORMED));
+        return;
+      }
     }
     if (isPlace(expression)) found.put(PLACE, Integer.valueOf(TRANSFORMED));
     int own = Math.max(kind, expression instanceof AggregateExpression ? AGGREGATED : TRANSFORMED);

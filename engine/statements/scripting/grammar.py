@@ -226,7 +226,8 @@ class _ScriptReader:
 
     def _part(self) -> ScriptPart:
         label = None
-        if self._is_name() and self._type(1) == TokenType.COLON:
+        # `SELECT :p` begins with a parameter; SELECT is reserved and cannot be a label.
+        if self._is_name() and self._type(1) == TokenType.COLON and self._word() not in ("SELECT", "VALUES"):
             label = self._tokens[self._index].text.lower()
             self._index += 2
         word = self._word()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sql.statement_texts import Kind, Piece, marker_names, split_statements
+from engine.sql.statement_texts import Kind, Marker, Piece, marker_names, markers, split_statements
 
 SCRIPT = """BEGIN
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN SELECT 1; END;
@@ -78,3 +78,12 @@ def test_commands_begin_with_a_backslash_outside_literals() -> None:
 
 def test_markers_are_found_outside_literals_types_and_paths() -> None:
     assert marker_names("SELECT :x, v:a.b, ':y', (:w), c::int, d[0]:e -- :z") == {"x", "w"}
+
+
+def test_each_occurrence_of_a_marker_has_its_place() -> None:
+    assert list(markers(":a + :b, :a::int")) == [Marker("a", 0, 2), Marker("b", 5, 7), Marker("a", 9, 11)]
+
+
+def test_many_markers_are_found_in_linear_time() -> None:
+    """A million markers: with a copy of the text for each, this would take an hour."""
+    assert sum(1 for _ in markers(":a " * 300_000)) == 300_000

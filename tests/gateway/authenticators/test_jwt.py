@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -234,13 +236,39 @@ def test_a_provider_that_cannot_be_used(idp: Provider, path: str, answer: tuple[
         Issuer(idp.url)
 
 
+@pytest.mark.parametrize(
+    "response", [b"no HTTP\r\n\r\n", b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"iss', b""], ids=repr
+)
+def test_provider_with_a_broken_response_cannot_be_used(response: bytes) -> None:
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65_536)
+            connection.sendall(response)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(IssuerUnusable, match="does not answer as it should"):
+            Issuer(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
+
+
+def test_provider_with_a_slow_response_cannot_be_used(idp: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(issuer_module, "_RESPONSE_S", -1.0)
+    with pytest.raises(IssuerUnusable, match="it comes too slowly"):
+        Issuer(idp.url)
+
+
 def test_short_keys_are_none(idp: Provider) -> None:
     idp.keys = [RSAKey.generate_key(1024, {"kid": "short", "use": "sig"})]
     with pytest.raises(IssuerUnusable, match="no key for signatures"):
         Issuer(idp.url)
 
 
-@pytest.mark.parametrize("url", ["http://192.0.2.1", "ftp://127.0.0.1", "file:///etc/passwd", "", "127.0.0.1"])
+@pytest.mark.parametrize(
+    "url", ["http://192.0.2.1", "ftp://127.0.0.1", "file:///etc/passwd", "", "127.0.0.1", "http://[::1"]
+)
 def test_provider_is_requested_over_tls(url: str) -> None:
     with pytest.raises(IssuerUnusable, match="no https URL"):
         Issuer(url)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import stat
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from catalog.entries import Entry
+from catalog.queries.queries import with_queries
+from catalog.queries.store import open_queries
 from catalog.state import INITIAL_STATE, state_of
 from catalog.store.entry_json import to_json
 from catalog.store.file_store import FileStore
@@ -20,6 +24,7 @@ from gateway.__main__ import main
 from gateway.audit.audit_log import AuditLog, log_contents
 from gateway.audit.chain import verify
 from tests.catalog.test_entries import ENTRIES, NAMELESS
+from tests.catalog.test_saved_queries import FULL
 from tests.catalog.test_stores import table
 
 GOLDEN = Path(__file__).with_name("backup-format-1.zip")
@@ -84,6 +89,46 @@ def test_restore_brings_back_objects_and_audit_log(old: Site, new: Site, file: P
     assert [path.read_bytes() for path in log_files(new.audit)] == [path.read_bytes() for path in log_files(old.audit)]
     new.record(1)  # the log continues
     assert verify(log_contents(new.audit))[0].seq == 4
+
+
+def test_restore_brings_back_saved_queries(old: Site, new: Site, file: Path, tmp_path: Path) -> None:
+    open_queries(str(old.catalog)).change(lambda state: with_queries(state, FULL))
+    assert old.run("backup", tmp_path / "queries.zip") == 0
+    assert new.run("restore", tmp_path / "queries.zip") == 0
+    assert open_queries(str(new.catalog)).load().queries == {FULL.id: FULL}
+    assert new.run("restore", file, "--replace", "--without-audit") == 0
+    assert open_queries(str(new.catalog)).load().queries == {FULL.id: FULL}, "a backup without queries leaves them"
+
+
+def test_saved_queries_are_replaced_only_on_request(
+    old: Site, new: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = replace(FULL, id="own")
+    open_queries(str(old.catalog)).change(lambda state: with_queries(state, FULL))
+    open_queries(str(new.catalog)).change(lambda state: with_queries(state, own))
+    assert old.run("backup", tmp_path / "queries.zip") == 0
+    assert new.run("restore", tmp_path / "queries.zip") == 1
+    assert "not empty: 1 of its objects" in capsys.readouterr().err
+    assert open_queries(str(new.catalog)).load().queries == {"own": own} and new.store.load() == INITIAL_STATE
+    assert new.run("restore", tmp_path / "queries.zip", "--replace") == 0
+    assert open_queries(str(new.catalog)).load().queries == {FULL.id: FULL}
+
+
+def test_unreadable_saved_query_is_named_before_any_change(
+    old: Site, new: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "queries.zip"
+    open_queries(str(old.catalog)).change(lambda state: with_queries(state, FULL))
+    assert old.run("backup", file) == 0
+    lines = b'{"id": 1}\n'
+    with zipfile.ZipFile(file) as archive:
+        digests = json.loads(archive.read("manifest.json"))["sha256"]
+    digests["queries.jsonl"] = hashlib.sha256(lines).hexdigest()
+    rewrite(file, "manifest.json", with_manifest(file, sha256=digests))
+    rewrite(file, "queries.jsonl", lines)
+    assert new.run("restore", file) == 1
+    assert "line 1 of the saved queries" in capsys.readouterr().err
+    assert not new.catalog.exists()
 
 
 def test_backup_is_readable_by_its_owner_only(file: Path) -> None:

@@ -19,8 +19,9 @@ CHECKS = (
 )
 # Routes with other responses: pages, unsigned links, and files, which the engine does not have.
 LEFT_OUT = (
-    *("/login", "/logout", "/console/{name}", "/api/2.0/sql/results/{statement_id}/{index}"),
-    *("/api/2.0/fs/files/{path}", "/api/2.0/fs/directories/{path}", "/api/2.0/fs/staged/{key}"),
+    *("/login", "/login/provider", "/login/callback", "/logout", "/console/{name}"),
+    *("/api/2.0/sql/results/{statement_id}/{index}", "/api/2.0/fs/files/{path}"),
+    *("/api/2.0/fs/directories/{path}", "/api/2.0/fs/staged/{key}"),
 )
 
 

@@ -1,5 +1,6 @@
 // The server's HTTP interface: requests, their answers as types, and its errors as one class.
 
+import { noteEnd, watchStatement } from "./catalog_changes";
 import { parseExact } from "./exact_json";
 
 /** Of a table; text where a number would not be exact. */
@@ -39,7 +40,100 @@ export interface ResultColumn {
 export interface StatementAnswer {
   statement_id: string;
   status: { state: StatementState; error?: Failure; sql_state?: string };
-  manifest?: { schema: { columns: ResultColumn[] }; total_row_count: number; total_byte_count: number; truncated: boolean };
+  manifest?: {
+    schema: { columns: ResultColumn[] };
+    total_row_count: number;
+    total_byte_count: number;
+    truncated: boolean;
+    from_result_cache?: boolean;
+  };
+  /** The session after the statement, which may have been USE. */
+  session?: SessionContext;
+}
+
+export interface SessionContext {
+  session_id: string;
+  catalog: string;
+  schema: string;
+}
+
+/** A value for `:name`; null is NULL. */
+export interface Parameter {
+  name: string;
+  type: string;
+  value: string | null;
+}
+
+/** A statement of a text, with the places of its parameters; offsets are those of a string here. */
+export interface ParsedStatement {
+  start: number;
+  end: number;
+  parameters: { name: string; start: number; end: number }[];
+}
+
+/** A function as its documentation describes it. */
+export interface FunctionRow {
+  name: string;
+  kind: "builtin" | "user";
+  type: "scalar" | "aggregate" | "window" | "generator" | "table";
+  catalog?: string;
+  schema?: string;
+  usage: string[];
+  description: string;
+  arguments?: string;
+  examples: string[];
+}
+
+export type Permission = "OWNER" | "CAN_EDIT" | "CAN_VIEW";
+
+/** A saved query; lists leave out the text and the chart. */
+export interface SavedQuery {
+  id: string;
+  display_name: string;
+  description: string;
+  query_text: string;
+  /** A folder's path; `/` is the root. */
+  parent_path: string;
+  catalog: string | null;
+  schema: string | null;
+  parameters: Parameter[];
+  chart: unknown;
+  owner_user_name: string;
+  last_modifier_user_name: string;
+  update_time: string;
+  etag: string;
+  permission: Permission;
+  is_shared: boolean;
+}
+
+export type QueryContent = Pick<
+  SavedQuery,
+  "display_name" | "description" | "query_text" | "parent_path" | "catalog" | "schema" | "parameters" | "chart"
+>;
+
+export interface AccessEntry {
+  user_name?: string;
+  group_name?: string;
+  permission_level: Exclude<Permission, "OWNER">;
+}
+
+/** An answer with the first rows of the result, as text. */
+export interface InlineAnswer extends Omit<StatementAnswer, "manifest"> {
+  manifest?: { schema: { columns: ResultColumn[] }; total_chunk_count: number };
+  result?: InlineRows;
+}
+
+export interface InlineRows {
+  data_array?: (string | null)[][];
+}
+
+export interface TokenRow {
+  token_id: string;
+  creation_time: number;
+  expiry_time: number;
+  comment: string;
+  created_by_username: string;
+  scope: "sql" | "read-only";
 }
 
 export interface TableRead {
@@ -220,16 +314,22 @@ export interface ResultStatistics {
   max: string | null;
 }
 
+export interface Me {
+  userName: string;
+  groups: { display: string }[];
+}
+
 export interface TableName {
   catalog: string;
   schema: string;
   table: string;
 }
 
+const QUERIES_MAX = 200;
 const SQL = "api/2.0/sql";
 const CATALOG = "api/2.0/catalog";
 
-/** Asks for JSON; a log-in that has ended leads to the page for it. */
+/** Requests JSON; a login that has ended leads to the login page, which returns to this page. */
 async function ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   return parseExact(await (await send(method, path, body, signal)).text()) as T;
 }
@@ -242,7 +342,10 @@ async function send(method: string, path: string, body?: unknown, signal?: Abort
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   if (answer.ok) return answer;
-  if (answer.status === 401) location.assign("login");
+  if (answer.status === 401) {
+    location.assign(`login?next=${encodeURIComponent(location.search + location.hash)}`);
+    return new Promise<never>(() => undefined); // nothing is shown as failed while the browser leaves the page
+  }
   throw new ApiError(answer.status, await failureOf(answer));
 }
 
@@ -259,6 +362,18 @@ function query(path: string, parameters: Record<string, string | number | undefi
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
+/** Loads lists of the catalog again when the statement has ended, if it may change the catalog. */
+async function watched<T extends Omit<StatementAnswer, "manifest">>(text: string, answer: Promise<T>): Promise<T> {
+  watchStatement((await answer).statement_id, text);
+  return ended(answer);
+}
+
+async function ended<T extends Omit<StatementAnswer, "manifest">>(answer: Promise<T>): Promise<T> {
+  const { statement_id: id, status } = await answer;
+  noteEnd(id, status.state);
+  return answer;
+}
+
 export interface RowsQuery {
   offset: number;
   limit: number;
@@ -271,21 +386,30 @@ export interface RowsQuery {
 }
 
 export const api = {
-  me: () => ask<{ userName: string; groups: { display: string }[] }>("GET", "api/2.0/preview/scim/v2/Me"),
-  openSession: () => ask<{ session_id: string }>("POST", `${SQL}/sessions`, {}),
+  me: () => ask<Me>("GET", "api/2.0/preview/scim/v2/Me"),
+  openSession: (catalog?: string, schema?: string) =>
+    ask<SessionContext>("POST", `${SQL}/sessions`, { catalog, schema }),
+  changeSession: (id: string, catalog: string, schema: string) =>
+    ask<SessionContext>("PATCH", `${SQL}/sessions/${id}`, { catalog, schema }),
   endSession: (id: string) => ask<object>("DELETE", `${SQL}/sessions/${id}`),
   endAnySession: (id: string) => ask<object>("POST", `${SQL}/sessions/${id}/end`),
-  submit: (statement: string, session_id: string, row_limit: number) =>
-    ask<StatementAnswer>("POST", `${SQL}/statements`, {
+  submit: (statement: string, session_id: string, row_limit: number, parameters: Parameter[] = []) =>
+    watched(statement, ask<StatementAnswer>("POST", `${SQL}/statements`, {
       statement,
+      parameters,
       session_id,
       row_limit,
       wait_timeout: "0s",
       disposition: "EXTERNAL_LINKS",
       format: "ARROW_STREAM",
-    }),
+    })),
   statement: (id: string, wait_s: number) =>
-    ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` })),
+    ended(ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` }))),
+  submitInline: (statement: string, wait_s: number) =>
+    watched(statement, ask<InlineAnswer>("POST", `${SQL}/statements`, { statement, wait_timeout: `${wait_s}s` })),
+  statementInline: (id: string, wait_s: number) =>
+    ended(ask<InlineAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` }))),
+  chunk: (id: string, index: number) => ask<InlineRows>("GET", `${SQL}/statements/${id}/result/chunks/${index}`),
   profile: (id: string) => ask<Profile>("GET", `${SQL}/statements/${id}/profile`),
   plan: (id: string) => ask<Plans>("GET", `${SQL}/statements/${id}/plan`),
   cancel: (id: string) => ask<object>("POST", `${SQL}/statements/${id}/cancel`),
@@ -307,6 +431,9 @@ export const api = {
     (await ask<{ tables: TableRow[] }>("GET", query(`${CATALOG}/tables`, { catalog, schema }))).tables,
   columns: async (catalog: string, schema: string, table: string) =>
     (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema, table }))).columns,
+  /** Of all tables of a schema; reads their logs. */
+  schemaColumns: async (catalog: string, schema: string) =>
+    (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema }))).columns,
   table: (name: TableName, version?: Version) =>
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
@@ -316,8 +443,31 @@ export const api = {
     (await ask<{ versions: VersionRow[] }>("GET", query(`${CATALOG}/versions`, { ...name }))).versions,
   files: async (name: TableName, version?: Version, limit = 1000) =>
     (await ask<{ files: FileRow[] }>("GET", query(`${CATALOG}/files`, { ...name, version, limit }))).files,
-  queries: (text: string, status?: string) =>
-    ask<{ res: QueryRow[]; has_next_page: boolean }>("GET", query(`${SQL}/history/queries`, { text, status })),
+  queries: (filters: { text: string; user: string; status: string }) =>
+    ask<{ res: QueryRow[]; has_next_page: boolean }>("GET", query(`${SQL}/history/queries`, { ...filters, max_results: QUERIES_MAX })),
   cancelQuery: (id: string) => ask<object>("POST", `${SQL}/history/queries/${id}/cancel`),
+  tokens: async () => (await ask<{ token_infos: TokenRow[] }>("GET", "api/2.0/token/list")).token_infos,
+  createToken: (comment: string, lifetime_seconds: number, scope: TokenRow["scope"]) =>
+    ask<{ token_value: string; token_info: TokenRow }>("POST", "api/2.0/token/create", { comment, lifetime_seconds, scope }),
+  revokeToken: (token_id: string) => ask<object>("POST", "api/2.0/token/delete", { token_id }),
   sessions: async () => (await ask<{ sessions: SessionRow[] }>("GET", `${SQL}/sessions`)).sessions,
+  parse: async (statement: string) =>
+    (await ask<{ statements: ParsedStatement[] }>("POST", `${SQL}/parse`, { statement })).statements,
+  functions: async (catalog?: string, schema?: string) =>
+    (await ask<{ functions: FunctionRow[] }>("GET", query(`${CATALOG}/functions`, { catalog, schema }))).functions,
+  format: (statement: string) => ask<{ statement: string; changed: boolean }>("POST", `${SQL}/format`, { statement }),
+  savedQueries: async (text: string) =>
+    (await ask<{ results: SavedQuery[] }>("GET", query(`${SQL}/queries`, { text }))).results,
+  savedQuery: (id: string) => ask<SavedQuery>("GET", `${SQL}/queries/${encodeURIComponent(id)}`),
+  createQuery: (content: QueryContent) => ask<SavedQuery>("POST", `${SQL}/queries`, { query: content }),
+  changeQuery: (id: string, content: Partial<QueryContent>, etag?: string) =>
+    ask<SavedQuery>("PATCH", `${SQL}/queries/${id}`, { query: content, etag }),
+  deleteQuery: (id: string) => ask<object>("DELETE", `${SQL}/queries/${id}`),
+  queryAccess: async (id: string) =>
+    (await ask<{ access_control_list: AccessEntry[] }>("GET", `${SQL}/queries/${id}/permissions`)).access_control_list,
+  shareQuery: (id: string, entries: AccessEntry[]) =>
+    ask<object>("PUT", `${SQL}/queries/${id}/permissions`, { access_control_list: entries }),
+  moveFolder: (path: string, new_path: string) =>
+    ask<{ moved: number }>("POST", `${SQL}/queries/folders/move`, { path, new_path }),
+  deleteFolder: (path: string) => ask<{ deleted: number }>("POST", `${SQL}/queries/folders/delete`, { path }),
 };

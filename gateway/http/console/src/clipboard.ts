@@ -1,4 +1,6 @@
 // Copying: text, and the rows of a result up to a limit.
+import { strings } from "./strings";
+import { notify } from "./ui/notice";
 import { asTabbedText, type Cell, type RowWindows } from "./rows";
 
 /** Copies end after so many characters: browsers fail with much larger texts. */
@@ -56,4 +58,9 @@ export async function copyText(text: string): Promise<boolean> {
   area.remove();
   if (focused instanceof HTMLElement) focused.focus();
   return isCopied;
+}
+
+/** Copies a text, and reports to the user whether it was copied. */
+export async function copyWithNotice(text: string): Promise<void> {
+  notify((await copyText(text)) ? strings.common.copied : strings.common.notCopied);
 }

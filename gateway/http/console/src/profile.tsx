@@ -23,7 +23,7 @@ export function Progress({ run, now }: { run: Run; now: number }) {
   if (profile?.rows) said.push(`${formatCount(profile.rows)} rows`);
   return (
     <div class="progress" role="status">
-      <div class="track" role="progressbar" aria-valuemin={0} aria-valuemax={tasks?.total} aria-valuenow={tasks?.done}>
+      <div class="track" role="progressbar" aria-label={strings.editor.progress} aria-valuemin={0} aria-valuemax={tasks?.total} aria-valuenow={tasks?.done}>
         <div class="bar" style={{ width: `${tasks?.total ? (100 * tasks.done) / tasks.total : 0}%` }} />
       </div>
       <span>{said.join(" · ")}</span>

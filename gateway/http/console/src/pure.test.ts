@@ -5,7 +5,7 @@ import { columnsBetween, groupedDigits, revealingLeft, runningSums } from "./col
 import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { tabStep, treeStep } from "./keys";
-import { namedTables, namespace, quoted, written } from "./names";
+import { columnsInScope, namedTables, namespace, quoted, written } from "./names";
 import { counted, metricTexts } from "./operation_metrics";
 import { squarify } from "./treemap";
 import { ROW_PX, Viewport } from "./viewport";
@@ -73,7 +73,7 @@ test("types as SQL writes them", () => {
 });
 
 test("the tables that a text names", () => {
-  const catalogs = { c: { default: { Orders: [], other: [] }, s: { orders: ["id"], "odd name": [] } } };
+  const catalogs = { c: { default: { Orders: [], other: [] }, s: { orders: [{ name: "id", type: "INT" }], "odd name": [] } } };
   const found = (text: string) => namedTables(catalogs, text).map(({ schema, table }) => `${schema}.${table}`);
   assert.deepEqual(found("SELECT o. FROM ORDERS o"), ["default.Orders", "s.orders"]);
   assert.deepEqual(found("SELECT * FROM `Odd Name`"), ["s.odd name"]);
@@ -86,9 +86,18 @@ test("a table of another catalog is written with it", () => {
 });
 
 test("names are escaped for the editor, and quoted for SQL", () => {
-  const found = namespace({ another: { s: {} }, c: { "a.b": { t: ["x"] }, default: { u: [] } } }, "c") as Record<string, unknown>;
+  const found = namespace({ another: { s: {} }, c: { "a.b": { t: [] }, default: { u: [] } } }, "c", "default") as Record<string, unknown>;
   assert.deepEqual(Object.keys(found), ["another", "c", "a\\.b", "default", "u"]);
   assert.deepEqual(["ok_1", "odd name", "a`b", "1x"].map(quoted), ["ok_1", "`odd name`", "`a``b`", "`1x`"]);
+});
+
+test("columns without an alias are those of tables in a named or the current schema", () => {
+  const orders = (name: string) => ({ orders: [{ name, type: "INT" }] });
+  const catalogs = { c: { default: orders("a"), shop: orders("b"), other: orders("x") } };
+  const found = (text: string, schema: string) => columnsInScope(catalogs, text, schema).map(({ name }) => name);
+  assert.deepEqual(found("SELECT FROM orders", "default"), ["a"]);
+  assert.deepEqual(found("SELECT FROM shop.orders", "none"), ["b"]);
+  assert.deepEqual(found("SELECT FROM nothing", "default"), []);
 });
 
 test("whole numbers beyond 2^53 are text", { skip: !("rawJSON" in JSON) && "of an engine that does not tell the source" }, () => {

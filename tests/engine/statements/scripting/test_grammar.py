@@ -142,3 +142,11 @@ def test_blocks_nest_as_deep_as_they_may() -> None:
 )
 def test_markers_of_a_text(text: str, expected: tuple[bool, bool]) -> None:
     assert markers(text) == expected
+
+
+@pytest.mark.parametrize("text", ["SELECT :p", "SELECT :p, 1", "VALUES :p", "select :p"])
+def test_statement_that_begins_with_a_parameter_has_no_label(text: str) -> None:
+    script = parse(f"BEGIN {text}; END")
+    assert isinstance(script, Script)
+    (query,) = script.body.body
+    assert isinstance(query, Query) and query.text == text

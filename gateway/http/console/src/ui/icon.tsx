@@ -3,8 +3,8 @@ import { createElement } from "preact";
 import {
   Activity, ArrowDown, ArrowUp, Bookmark, Braces, ChartColumn, Check, ChevronDown, ChevronLeft, ChevronRight, CircleAlert,
   CircleCheck, CircleHelp, CircleX, Clock, Columns3, Copy, Database, Download, EllipsisVertical, ExternalLink, Eye, EyeOff, FileCode,
-  FileText, Filter, Folder, FolderOpen, FunctionSquare, GitBranch, History, Info, KeyRound, Keyboard, Layers, Link, ListTree, Lock,
-  LogIn, LogOut, Maximize, Menu, Minus, Moon, Network, PanelLeft, Pencil, Play, Plug, Plus, RefreshCw, RotateCcw, Save, Search, Share2, Shield,
+  FileText, Filter, Folder, FolderOpen, FunctionSquare, GitBranch, HardDrive, History, Info, KeyRound, Keyboard, Layers, Link, ListTree, Lock,
+  LogIn, LogOut, Maximize, Menu, Minus, Moon, Network, PanelLeft, Pencil, Play, Plug, Plus, RefreshCw, RotateCcw, Save, Search, Share2,
   ShieldCheck, Sigma, Square, StepForward, Sun, SunMoon, Table2, Trash2, Type, User, Users, Variable, WandSparkles, X, Zap,
 } from "lucide";
 
@@ -15,10 +15,10 @@ const ICONS = {
   folder: Folder, folderOpen: FolderOpen, format: WandSparkles, function: FunctionSquare, grants: ShieldCheck, help: CircleHelp,
   hide: EyeOff, history: History, info: Info, keyboard: Keyboard, keyword: Type, layers: Layers, left: ChevronLeft, lineage: GitBranch,
   link: Link, lock: Lock, logIn: LogIn, logOut: LogOut, menu: Menu, minus: Minus, moon: Moon, more: EllipsisVertical, open: ExternalLink,
-  panel: PanelLeft, parameter: Variable, plan: Network, play: Play, plus: Plus, policy: Shield, query: FileCode, refresh: RefreshCw,
+  panel: PanelLeft, parameter: Variable, plan: Network, play: Play, plus: Plus, policies: EyeOff, policy: EyeOff, query: FileCode, refresh: RefreshCw,
   reopen: RotateCcw, right: ChevronRight, runAll: StepForward, save: Save, search: Search, share: Share2, show: Eye, statistics: Sigma,
-  stop: Square, success: CircleCheck, sun: Sun, system: SunMoon, table: Table2, token: KeyRound, tree: ListTree, user: User,
-  users: Users, view: Eye, warning: CircleAlert, zap: Zap,
+  stop: Square, success: CircleCheck, sun: Sun, system: SunMoon, table: Table2, token: KeyRound, tokens: KeyRound, tree: ListTree, user: User,
+  users: Users, view: Eye, volume: HardDrive, warning: CircleAlert, zap: Zap,
 };
 
 export type IconName = keyof typeof ICONS;

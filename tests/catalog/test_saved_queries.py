@@ -1,0 +1,194 @@
+"""The store for saved queries: concurrent servers, kills, unreadable files, and leftovers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from catalog.conditions import CatalogNotWritable, CatalogUnreadable
+from catalog.grants.privileges import PrincipalKind
+from catalog.queries.queries import (
+    Level,
+    QueryContent,
+    QueryParameter,
+    SavedQuery,
+    Share,
+    moved_path,
+    queries_of,
+    with_queries,
+    without_queries,
+)
+from catalog.queries.store import (
+    QUERIES,
+    QueryStore,
+    dump_queries,
+    open_queries,
+    parse_queries,
+    query_from_json,
+    query_to_json,
+)
+from catalog.store.entry_json import MalformedEntry
+from catalog.store.file_store import GENERATIONS_RETAINED, FileStore, remove_catalog_leftovers
+from catalog.store.files import LocalFiles
+from tests.catalog.faulty_files import Crash, Fault, FaultyFiles
+from tests.paths import ROOT
+
+FULL = SavedQuery(
+    id="0" * 32,
+    owner="zoë",
+    content=QueryContent(
+        display_name="Revenue",
+        query_text="SELECT '𝄞' -- \n",
+        description="d",
+        parent_path="/a/b",
+        catalog="c",
+        schema="s",
+        parameters=(QueryParameter(name="day", type="DATE", value=None, title="Day"),),
+        chart='{"kind":"bar"}',
+    ),
+    created_ms=1,
+    updated_ms=2,
+    updated_by="ann",
+    size=100,
+    version=3,
+    shares=(Share(kind=PrincipalKind.GROUP, name="Staff", level=Level.VIEW),),
+)
+
+_WRITER = """
+import sys
+from catalog.queries.queries import QueryContent, SavedQuery, with_queries
+from catalog.queries.store import open_queries
+store, me = open_queries(sys.argv[1]), sys.argv[2]
+for n in range(int(sys.argv[3])):
+    query = SavedQuery(id=f"{me}-{n}", owner=me, content=QueryContent(display_name=str(n), query_text="x" * 5000),
+                       created_ms=0, updated_ms=0, updated_by=me, size=1)
+    store.change(lambda state: with_queries(state, query))
+    print(n, flush=True)
+"""
+
+
+def query(name: str, **fields: object) -> SavedQuery:
+    return replace(FULL, id=name, **fields)  # type: ignore[arg-type]
+
+
+def writer(folder: Path, name: str, count: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _WRITER, str(folder), name, str(count)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def test_query_is_the_same_after_storing() -> None:
+    for each in (FULL, query("1", content=QueryContent(display_name="q"), shares=(), version=1)):
+        assert query_from_json(json.loads(json.dumps(query_to_json(each)))) == each
+    assert parse_queries(dump_queries(queries_of(1, [FULL, query("1")])), "backup") == (FULL, query("1"))
+
+
+def test_unknown_right_makes_a_query_unreadable() -> None:
+    fields = json.loads(json.dumps(query_to_json(FULL)))
+    fields["shares"][0]["level"] = "CAN_RUN"
+    with pytest.raises(MalformedEntry):
+        query_from_json(fields)
+
+
+def test_unreadable_query_leaves_the_catalog_readable(tmp_path: Path) -> None:
+    open_queries(str(tmp_path)).change(lambda state: with_queries(state, FULL))
+    (file,) = (tmp_path / "queries/objects").iterdir()
+    file.write_text("{")
+    with pytest.raises(CatalogUnreadable):
+        open_queries(str(tmp_path)).load()
+    assert FileStore(LocalFiles(str(tmp_path))).load().generation == 0
+
+
+def test_servers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    writers = [writer(tmp_path, name, 40) for name in ("a", "b", "c")]
+    assert [each.communicate()[1] for each in writers] == [None] * 3
+    assert [each.returncode for each in writers] == [0] * 3
+    stored = open_queries(str(tmp_path)).load()
+    assert set(stored.queries) == {f"{name}-{n}" for name in ("a", "b", "c") for n in range(40)}
+    assert stored.generation == 120
+
+
+def test_killed_server_loses_no_answered_change(tmp_path: Path) -> None:
+    for kill in range(5):
+        process = writer(tmp_path, f"k{kill}", 1000)
+        assert process.stdout is not None
+        for _ in range(3 + kill):
+            process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        answered = 3 + kill + len(process.stdout.read().splitlines())
+        process.wait()
+        found = [each for each in open_queries(str(tmp_path)).load().queries if each.startswith(f"k{kill}-")]
+        assert len(found) in (answered, answered + 1), "what was answered, or what was under way"
+
+
+@pytest.mark.parametrize("at", range(2))
+@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
+def test_crash_leaves_the_old_or_the_new_state(tmp_path: Path, fault: Fault, at: int) -> None:
+    files = LocalFiles(str(tmp_path))
+    QueryStore(files).change(lambda state: with_queries(state, query("old")))
+    with pytest.raises(Crash):
+        QueryStore(FaultyFiles(files, fault, at)).change(lambda state: with_queries(state, query("new")))
+    is_committed = fault is Fault.CRASH_AFTER and at == 1
+    assert set(QueryStore(files).load().queries) == ({"old", "new"} if is_committed else {"old"})
+
+
+def test_full_disk_is_a_named_error_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = QueryStore(LocalFiles(str(tmp_path)))
+    store.change(lambda state: with_queries(state, query("old")))
+
+    def fails(*_: object) -> bool:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(LocalFiles, "create", fails)
+    with pytest.raises(CatalogNotWritable, match="No space left"):
+        store.change(lambda state: with_queries(state, query("new")))
+    monkeypatch.undo()
+    assert set(store.load().queries) == {"old"}
+
+
+def test_leftovers_of_killed_servers_are_removed_and_queries_stay(tmp_path: Path) -> None:
+    store = open_queries(str(tmp_path))
+    for n in range(GENERATIONS_RETAINED + 3):
+        store.change(lambda state: with_queries(state, query("kept", updated_ms=n)))  # noqa: B023
+    folder = tmp_path / "queries/objects"
+    assert len(list(folder.iterdir())) == GENERATIONS_RETAINED
+    orphan = folder / QUERIES.object_file("gone", "3-0badc0de").removeprefix("objects/")
+    temporary = folder / f"{orphan.name}.{'0' * 32}.tmp"
+    for path in (orphan, temporary):
+        path.write_text("{}")
+    assert remove_catalog_leftovers(str(tmp_path), time.time() - 60) == 0
+    for path in (orphan, temporary):
+        os.utime(path, (0, 0))
+    for path in folder.iterdir():
+        os.utime(path, (0, 0))
+    assert remove_catalog_leftovers(str(tmp_path), time.time()) == 2
+    assert open_queries(str(tmp_path)).load().queries == {"kept": query("kept", updated_ms=GENERATIONS_RETAINED + 2)}
+
+
+def test_removed_query_is_gone_for_another_server(tmp_path: Path) -> None:
+    one, other = open_queries(str(tmp_path)), open_queries(str(tmp_path))
+    one.change(lambda state: with_queries(state, query("a"), query("b")))
+    assert set(other.load().queries) == {"a", "b"}
+    one.change(lambda state: without_queries(state, ["a"]))
+    assert set(other.load().queries) == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "new_folder", "moved"),
+    [
+        ("/a", "/a", "/b", "/b"),
+        ("/a/x/y", "/a", "/b/c", "/b/c/x/y"),
+        ("/a/x", "/a", "/", "/x"),
+        ("/a", "/a", "/", "/"),
+        ("/a", "/a", "/a", "/a"),
+    ],
+)
+def test_moved_path(path: str, folder: str, new_folder: str, moved: str) -> None:
+    assert moved_path(path, folder, new_folder) == moved
