@@ -264,18 +264,16 @@ export interface SessionRow {
 export interface TableStatistics {
   rows: number | null;
   files: number;
-  /** Why values are missing. */
-  reason: string | null;
-  columns: { name: string; type: string; min: string | null; max: string | null; null_count: number | null }[];
+  /** `is_exact`: the minimum and the maximum are values of rows, and not only bounds. */
+  columns: { name: string; type: string; min: string | null; max: string | null; is_exact: boolean; null_count: number | null }[];
 }
 
-/** A table or view up or down the lineage; `hidden` counts those that the user may not see. */
+/** A table or view up or down the lineage that the user may see. */
 export interface Relation {
   catalog: string;
   schema: string;
   name: string;
   type: string;
-  hidden?: number;
 }
 
 /** An operator of an executed plan; `cluster` is the node for the generated code that it is a part of. */
