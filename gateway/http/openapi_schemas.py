@@ -346,6 +346,30 @@ SCHEMAS: dict[str, Schema] = {
             )
         ),
     ),
+    "ColumnStatistics": answer(
+        "rows files columns",
+        rows=optional(COUNT),
+        files=COUNT,
+        columns=list_of(
+            answer(
+                "name type min max is_exact null_count",
+                name=STRING,
+                type=STRING,
+                min=optional(STRING),
+                max=optional(STRING),
+                is_exact=BOOLEAN | {"description": "Whether minimum and maximum are values of rows, not only bounds."},
+                null_count=optional(COUNT),
+            )
+        ),
+    ),
+    "Lineage": answer("upstream downstream", upstream=list_of(ref("Relation")), downstream=list_of(ref("Relation"))),
+    "Relation": answer(
+        "catalog schema name type",
+        catalog=STRING,
+        schema=STRING,
+        name=STRING,
+        type={"type": "string", "enum": ["TABLE", "VIEW"]},
+    ),
     "Functions": answer(
         "functions keywords",
         functions=list_of(
