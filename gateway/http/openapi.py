@@ -155,6 +155,7 @@ OPERATIONS: tuple[Described, ...] = (
     _get(f"{_STATEMENT}/result/file", "application/octet-stream", "The whole result as a file.",
          query={"format": _FILE}),
     _get(f"{_STATEMENT}/profile", "Profile", "How far a statement is, and what it has read."),
+    _get(f"{_STATEMENT}/plan", "Plans", "The plans that Spark executed for a statement that has ended."),
     _get(f"{_SQL}/results/{{statement_id}}/{{index}}", "application/octet-stream",
          "The target of an external link, which carries the right to it.", query=_SIGNED, is_open=True),
     _get(f"{_SQL}/sessions", "Sessions", "The sessions that the user may end: its own, all for administrators."),
