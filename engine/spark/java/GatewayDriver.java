@@ -153,6 +153,11 @@ public final class GatewayDriver {
     return new GatewaySession(root.newSession(), root.sessionState().conf(), guard, questions, memory, tasks, plans);
   }
 
+  /** Returns JSON about Spark's functions and keywords. */
+  public String functionInfos() throws Exception {
+    return FunctionInfos.json();
+  }
+
   /** Loads what every query needs, so that the first one of a client does not wait for it. */
   public void warmUp() {
     root.range(0L, 1000L, 1L, 2).groupBy("id", new String[0]).count().collectAsList();
