@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.clients.axe import ensure_accessible
-from tests.clients.console_pages import RUN, browser, cell, new_tab
+from tests.clients.console_pages import RUN, browser, cell, logged_in, new_tab
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.security.secure_server import SecureServer
 
@@ -51,20 +51,20 @@ def log_in(page: Page, user: str = "ann") -> None:
 def test_expired_login_returns_to_the_text_of_the_same_tab(browser: Browser, server: SecureServer) -> None:
     url = f"http://localhost:{server.ports.http}/"
     with new_page(browser) as page:
-        page.goto(f"{url}#query/7")
+        page.goto(f"{url}#activity")
         log_in(page)
-        expect(page.get_by_role("button", name="User ann")).to_be_visible()
-        assert page.url == f"{url}#query/7"
+        logged_in(page, "ann")
+        assert page.url == f"{url}#activity"
         new_tab(page)
         page.keyboard.insert_text("ROWS 3")
         title = page.locator(".tab.chosen").inner_text()
         page.context.clear_cookies()
         page.keyboard.press(RUN)
         expect(page.get_by_label("Password")).to_be_visible()
-        assert page.url == f"{url}login?next=%23query%2F7"
+        assert page.url == f"{url}login?next="
         log_in(page)
         expect(page.locator(".cm-content")).to_have_text("ROWS 3")
-        assert (page.url, page.locator(".tab.chosen").inner_text()) == (f"{url}#query/7", title)
+        assert (page.url, page.locator(".tab.chosen").inner_text()) == (url, title)
         page.locator(".cm-content").focus()
         page.keyboard.press(RUN)
         cell(page, "row 2")
@@ -73,14 +73,14 @@ def test_expired_login_returns_to_the_text_of_the_same_tab(browser: Browser, ser
 def test_wrong_password_is_reported_in_plain_words_and_keeps_the_page(browser: Browser, server: SecureServer) -> None:
     url = f"http://localhost:{server.ports.http}/"
     with new_page(browser) as page:
-        page.goto(f"{url}#query/7")
+        page.goto(f"{url}#activity")
         page.get_by_label("User").fill("ann")
         page.get_by_label("Password").fill("guess")
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_have_text("The user name or password is wrong.")
         log_in(page)
-        expect(page.get_by_role("button", name="User ann")).to_be_visible()
-        assert page.url == f"{url}#query/7"
+        logged_in(page, "ann")
+        assert page.url == f"{url}#activity"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -96,7 +96,7 @@ def test_login_page_passes_axe_on_a_narrow_screen(browser: Browser, server: Secu
         expect(page.get_by_role("alert")).to_be_visible()
         ensure_accessible(page)
         log_in(page)
-        expect(page.get_by_role("button", name="User ann")).to_be_visible()
+        logged_in(page, "ann")
         page.goto(f"http://localhost:{server.ports.http}/login")
         expect(page.get_by_text("You are logged in as ann.")).to_be_visible()
         ensure_accessible(page)
@@ -111,6 +111,6 @@ def test_login_page_of_a_server_without_authentication_says_so(browser: Browser,
             expect(page.get_by_text("You are not logged in: this server has no authentication.")).to_be_visible()
             expect(page.get_by_role("button")).to_have_count(0)
             page.get_by_role("link", name="Open the console").click()
-            expect(page.get_by_role("button", name="User anonymous")).to_be_visible()
+            logged_in(page, "anonymous")
     finally:
         server.stop()
