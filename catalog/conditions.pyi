@@ -2030,6 +2030,10 @@ class OutOfMemory(SqlError):
     """OUT_OF_MEMORY, SQLSTATE 53200"""
     def __init__(self) -> None: ...
 
+class FormatNotPossible(SqlError):
+    """FORMAT_NOT_POSSIBLE, SQLSTATE 0A000"""
+    def __init__(self) -> None: ...
+
 class ParameterNotBound(SqlError):
     """UNBOUND_SQL_PARAMETER, SQLSTATE 42P02"""
     def __init__(self) -> None: ...

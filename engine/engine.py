@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.runtime.activity import ActivitySource
+from engine.runtime.function_help import FunctionHelp, SqlHelp
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
@@ -77,6 +78,14 @@ class Engine(Protocol):
 
     def restart(self, reason: str) -> None:
         """Restarts Spark and with it ends tasks that cannot be stopped otherwise; returns immediately."""
+        ...
+
+    def sql_help(self) -> SqlHelp:
+        """Returns the built-in functions and the keywords, read from Spark once. Raises `SparkRestarting`."""
+        ...
+
+    def user_functions(self, identity: Identity, catalog: str | None) -> Sequence[FunctionHelp]:
+        """Returns the functions in a catalog, or in all, that are visible to `identity`."""
         ...
 
     def show_activity(self, activity: ActivitySource) -> None:

@@ -45,6 +45,7 @@ from engine.delta.log.file_table import use_compact_memory
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
+from engine.editor_help import OWN_FUNCTIONS, user_functions
 from engine.engine import TableCount
 from engine.formats.delta.delta_format import DeltaFileSource, DeltaFormat
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
@@ -52,6 +53,7 @@ from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.commit.metadata_files import metadata_times
 from engine.pipeline import parse_statement
 from engine.runtime.activity import ActivitySource
+from engine.runtime.function_help import FunctionHelp, SqlHelp, read_sql_help
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
 from engine.runtime.parameters import Parameter
@@ -272,6 +274,8 @@ class LakeEngine:
         self._sources = sources
         self._driver = driver
         self._running = RunningStatements()
+        self._help: SqlHelp | None = None
+        self._help_lock = threading.Lock()
         self.saved_queries = SavedQueries(
             sources.queries, sources.catalog, lambda name: self._sources.activity.knows_user(name)
         )
@@ -292,6 +296,16 @@ class LakeEngine:
 
     def restart(self, reason: str) -> None:
         self._driver.restart(reason)
+
+    def sql_help(self) -> SqlHelp:
+        with self._help_lock:
+            if self._help is None:
+                infos = self._driver.function_infos()
+                self._help = read_sql_help(infos, ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS, OWN_FUNCTIONS)
+            return self._help
+
+    def user_functions(self, identity: Identity, catalog: str | None) -> Sequence[FunctionHelp]:
+        return list(user_functions(visible_to(self._sources.catalog.view(), identity), catalog))
 
     def show_activity(self, activity: ActivitySource) -> None:
         self._sources = replace(self._sources, activity=activity)

@@ -55,6 +55,7 @@ from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S
 from engine.spark.process import Launch, SparkProcess
 from engine.spark.query import ExecSession
+from engine.spark.spark_errors import translate_errors
 from engine.spark.supervisor import Supervision, Supervisor
 from engine.spool.private_folder import PrivateFolder
 from engine.spool.spool import Spool
@@ -286,6 +287,13 @@ class SparkDriver:
     def open_session(self) -> ExecSession:
         """Returns a session with its own settings and current schema."""
         return ExecSession(self._supervisor, self._results, self._given)
+
+    def function_infos(self) -> str:
+        """Returns Java's JSON about Spark's functions and keywords. Raises `SparkRestarting`."""
+        process = self.process
+        with translate_errors(process.gateway.jvm):
+            infos: str = process.driver.functionInfos()
+        return infos
 
     def restart(self, reason: str) -> None:
         """Kills Spark's process, with all running statements, and starts another; returns immediately."""

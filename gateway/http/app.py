@@ -25,6 +25,7 @@ from gateway.http.console_page import console_blueprint
 from gateway.http.editor import editor_blueprint
 from gateway.http.files import files_blueprint, staged_blueprint
 from gateway.http.forwarded import Forwarded
+from gateway.http.function_routes import function_blueprint
 from gateway.http.hosts import KnownHosts
 from gateway.http.log_in import LogInPage, discovery_blueprint, log_in_blueprint
 from gateway.http.metrics import metrics_blueprint
@@ -104,6 +105,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     for routes in (result_blueprint, browse_blueprint, editor_blueprint, activity_blueprint, session_blueprint):
         app.register_blueprint(routes(api))
     app.register_blueprint(warehouses_blueprint(api))
+    app.register_blueprint(function_blueprint(api))
     app.register_blueprint(saved_queries_blueprint(api))
     app.register_blueprint(files_blueprint(api))
     app.register_blueprint(staged_blueprint(api, options.staged))

@@ -1,6 +1,7 @@
-"""Help for an editor of SQL: the statements and parameters of a text.
+"""Help for an editor of SQL: the statements and parameters of a text, and its layout.
 
     POST /api/2.0/sql/parse    where its statements and named parameters are
+    POST /api/2.0/sql/format   the text with other blanks, and keywords in capital letters
 
 Nothing is bound or run. Offsets count UTF-16 code units, as JavaScript's strings do; ends are exclusive.
 """
@@ -12,11 +13,15 @@ from collections.abc import Callable
 
 from flask import Blueprint
 
+from engine.format_sql import format_sql
 from engine.sql.statement_texts import Kind, Piece, markers, split_statements
 from gateway.http.callers import json_content
 from gateway.http.delivery import API
 from gateway.http.requests import parse_editor_text
 from gateway.http.statements import StatementApi
+
+# Characters of a text that is formatted, which takes seconds for the longest.
+FORMAT_TEXT_MAX = 64 << 10
 
 
 def editor_blueprint(api: StatementApi) -> Blueprint:
@@ -29,6 +34,12 @@ def editor_blueprint(api: StatementApi) -> Blueprint:
         place = utf16_offsets(text)
         found = [piece for piece in split_statements(text) if piece.kind is Kind.STATEMENT]
         return {"statements": [_statement(piece, place) for piece in found]}
+
+    @routes.post(f"{API}/format")
+    def format_() -> dict[str, object]:
+        text = parse_editor_text(json_content(), FORMAT_TEXT_MAX)
+        formatted = format_sql(text)
+        return {"statement": formatted, "changed": formatted != text}
 
     return routes
 

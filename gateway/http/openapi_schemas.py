@@ -314,6 +314,23 @@ SCHEMAS: dict[str, Schema] = {
             )
         ),
     ),
+    "Functions": answer(
+        "functions keywords",
+        functions=list_of(
+            answer(
+                "name kind type usage description examples",
+                name=STRING,
+                kind={"type": "string", "enum": ["builtin", "user"]},
+                type=STRING | {"description": "scalar, aggregate, window, generator, table or operator"},
+                catalog=STRING,
+                schema=STRING,
+                usage=list_of(STRING | {"description": "A signature."}),
+                examples=list_of(STRING),
+                **dict.fromkeys(("description", "arguments", "note", "group", "since", "deprecated"), STRING),
+            )
+        ),
+        keywords=list_of(STRING),
+    ),
     "NewToken": request("", comment=STRING, lifetime_seconds=POSITIVE, scope=enum_of(TokenScope)),
     "CreatedToken": answer("token_value token_info", token_value=STRING, token_info=ROW),
     "TokenId": request("", token_id=STRING),
@@ -331,6 +348,7 @@ SCHEMAS: dict[str, Schema] = {
             )
         ),
     ),
+    "FormattedText": answer("statement changed", statement=STRING, changed=BOOLEAN),
     "SavedQueryFields": request("", **_QUERY_FIELDS),
     "NewSavedQuery": request("query", query=_NEW_QUERY, auto_resolve_display_name=IGNORED),
     "SavedQueryChange": request(

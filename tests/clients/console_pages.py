@@ -32,20 +32,25 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, url: str) -> Iterator[Page]:
-    """Yields a page in a browser without cookies; any console message is an error, and so is an external request."""
+def opened(browser: Browser, url: str, failed_requests: str | None = None) -> Iterator[Page]:
+    """Yields a page in a browser without cookies; any console message is an error, and so is an external request.
+
+    Chromium reports failed requests as messages; those that match `failed_requests` belong to the test.
+    """
     complaints: list[str] = []
 
     def hear(said: ConsoleMessage) -> None:
-        if said.type == "error" and not said.text.startswith(OF_EDITING):
+        is_expected = failed_requests and re.search(f"Failed to load resource: .*({failed_requests})", said.text)
+        if said.type == "error" and not said.text.startswith(OF_EDITING) and not is_expected:
             complaints.append(said.text)
 
+    origin = url.split("#")[0]
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.on("console", hear)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: complaints.append(dialog.message))
     page.on(
-        "request", lambda request: None if request.url.startswith((url, "data:")) else complaints.append(request.url)
+        "request", lambda request: None if request.url.startswith((origin, "data:")) else complaints.append(request.url)
     )
     page.add_init_script(TELL_VIOLATIONS)
     page.goto(url)
@@ -79,9 +84,20 @@ def cell(page: Page, text: str) -> None:
     expect(page.get_by_role("gridcell").filter(has_text=re.compile(f"^{re.escape(text)}$")).first).to_be_visible()
 
 
+def logged_in(page: Page, user: str) -> None:
+    """Waits for the console of this user."""
+    expect(page.get_by_role("button", name=f"User {user}", exact=True)).to_be_visible()
+
+
+def log_out(page: Page) -> None:
+    page.locator("button.user").click()
+    page.get_by_role("menuitem", name="Log out").click()
+    page.get_by_role("button", name="Log out").click()
+
+
 def choose(page: Page, label: str, option: str) -> None:
     """Chooses an option of a select."""
-    page.get_by_role("combobox", name=label).click()
+    page.get_by_role("combobox", name=label, exact=True).click()
     page.get_by_role("option", name=option, exact=True).click()
 
 

@@ -34,7 +34,7 @@ def test_a_statement_runs_and_cells_are_text(page: Page) -> None:
 
 def test_the_statement_at_the_cursor_runs_and_sessions_last(page: Page) -> None:
     run(page, "SET VAR x = 1")
-    expect(page.get_by_role("alert")).to_contain_text("[UNRESOLVED_VARIABLE]")
+    expect(page.get_by_role("alert")).to_contain_text("UNRESOLVED_VARIABLE")
     page.keyboard.press("Control+a")
     page.keyboard.insert_text("DECLARE VARIABLE x INT DEFAULT 41;\nSELECT x + 1 AS answer;")
     page.keyboard.press("Control+Home")
@@ -71,22 +71,13 @@ def test_a_statement_is_cancelled(page: Page) -> None:
     expect(page.locator(".progress")).to_contain_text("tasks")
     page.keyboard.press(CANCEL)
     expect(page.get_by_role("alert")).to_contain_text("cancel")
-    expect(page.get_by_role("button", name="Run")).to_be_visible()
-
-
-def test_a_result_is_drawn(page: Page) -> None:
-    run(page, "SELECT city, sum(n) AS total FROM VALUES ('a', 1), ('b', 2), ('a', 3) AS t(city, n) GROUP BY 1")
-    page.get_by_role("tab", name="chart").click()
-    expect(page.locator(".plot")).to_have_attribute("data-points", "2")
-    expect(page.locator(".plot canvas")).to_be_visible()
-    page.get_by_role("button", name="histogram").click()
-    expect(page.locator(".plot")).to_have_attribute("aria-label", re.compile("^histogram chart of total"))
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
 
 
 def test_a_profile_tells_what_was_read(page: Page) -> None:
     run(page, "SELECT max(order_id) FROM shop.orders WHERE channel <> ''")
     expect(page.locator(".summary")).to_contain_text("1 row")
-    page.get_by_role("tab", name="profile").click()
+    page.get_by_role("tab", name="Profile").click()
     expect(page.locator(".stages")).to_contain_text("execute")
     expect(page.locator(".profile")).to_contain_text("orders")
     page.get_by_role("button", name="Show the plan").click()
@@ -143,11 +134,11 @@ def test_keys_alone_are_enough(page: Page) -> None:
     expect(page.locator(".cm-content")).to_have_text("shop.order_items")
     page.keyboard.press("Control+k")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="shop.order_items")).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile(r"shop\. ?order_items"))).to_be_visible()
     page.get_by_role("tab", name="columns").focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("tab", name="properties")).to_be_focused()
-    expect(page.get_by_role("tab", name="properties")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Sample")).to_be_focused()
+    expect(page.get_by_role("tab", name="Sample")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Alt+a")
     expect(page.get_by_label("Search statements")).to_be_visible()
     page.get_by_label("Filter tables").fill("")

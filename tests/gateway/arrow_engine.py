@@ -28,8 +28,11 @@ from catalog.conditions import StatementCancelled
 from catalog.errors import declare_error
 from catalog.queries.store import QueryStore
 from catalog.store.store import MemoryStore
+from engine.binding.visibility import visible_to
+from engine.editor_help import OWN_FUNCTIONS, user_functions
 from engine.engine import TableCount
 from engine.runtime.activity import ActivitySource, NoActivity
+from engine.runtime.function_help import FunctionHelp, SqlHelp
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
@@ -233,6 +236,13 @@ class ArrowEngine:
 
     def show_activity(self, activity: ActivitySource) -> None:
         self.activity = activity
+
+    def sql_help(self) -> SqlHelp:
+        self.stall()
+        return SqlHelp(functions=OWN_FUNCTIONS, keywords=("SELECT", "FROM"))
+
+    def user_functions(self, identity: Identity, catalog: str | None) -> list[FunctionHelp]:
+        return list(user_functions(visible_to(self.catalog.view(), identity), catalog))
 
     def count_tables(self) -> TableCount:
         return TableCount(tables=len(self.tables), schemas=len({schema for schema, _ in self.tables}))

@@ -37,6 +37,7 @@ public final class GatewayDriver {
       int port,
       String password) {
     this.root = root;
+    StartSettings.ensureValid(root.sparkContext().getConf());
     PromptAnswers.by(calls);
     this.questions = new Questions(port, password);
     Leases.answeredBy(questions);
@@ -151,6 +152,11 @@ public final class GatewayDriver {
 
   public GatewaySession openSession() {
     return new GatewaySession(root.newSession(), root.sessionState().conf(), guard, questions, memory, tasks, plans);
+  }
+
+  /** Returns JSON about Spark's functions and keywords. */
+  public String functionInfos() throws Exception {
+    return FunctionInfos.json();
   }
 
   /** Loads what every query needs, so that the first one of a client does not wait for it. */

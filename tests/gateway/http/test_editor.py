@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from gateway.http.editor import FORMAT_TEXT_MAX
 from gateway.http.requests import EDITOR_TEXT_MAX
 from tests.gateway.http.conftest import Api
 
-PARSE = "/api/2.0/sql/parse"
+PARSE, FORMAT = "/api/2.0/sql/parse", "/api/2.0/sql/format"
 
 
 def parse(api: Api, text: str) -> list[dict[str, Any]]:
@@ -54,3 +55,37 @@ def test_invalid_body_is_rejected(api: Api, body: object) -> None:
 def test_long_text_is_rejected(api: Api) -> None:
     assert parse(api, "x" * EDITOR_TEXT_MAX)
     assert api.refuse("POST", PARSE, {"statement": "x" * (EDITOR_TEXT_MAX + 1)}) == (400, "INVALID_PARAMETER_VALUE")
+
+
+def test_text_is_formatted(api: Api) -> None:
+    text = "select a,b from t where x=:p; -- first\nselect 1"
+    formatted = "SELECT a, b\nFROM t\nWHERE x = :p; -- first\n\nSELECT 1\n"
+    assert api.ask("POST", FORMAT, {"statement": text}) == {"statement": formatted, "changed": True}
+    assert api.ask("POST", FORMAT, {"statement": formatted}) == {"statement": formatted, "changed": False}
+    assert not api.engine.runs and not api.registry.sessions()
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SELECT 1;\n  SELECT a b c FROM t", (2, 14)),
+        ("SELECT 1;\nSELECT 'open", (2, 8)),
+        ("SELECT 1; /* open", (1, 11)),
+        ("SELECT 1;\n\nBEGIN\n  SELECT 1\nEND", (5, 4)),
+    ],
+)
+def test_syntax_error_has_its_place_in_the_whole_text(api: Api, text: str, place: tuple[int, int]) -> None:
+    response = api.request("POST", FORMAT, {"statement": text})
+    answer = response.get_json()
+    assert (response.status_code, answer["condition"].split(".")[0]) == (400, "PARSE_SYNTAX_ERROR")
+    assert (answer["line"], answer["column"]) == place
+
+
+def test_text_that_would_change_is_rejected(api: Api) -> None:
+    answer = api.request("POST", FORMAT, {"statement": "\\d t"}).get_json()
+    assert (answer["condition"], answer["line"], answer["column"]) == ("FORMAT_NOT_POSSIBLE", 1, 1)
+
+
+def test_text_too_long_to_format_is_rejected(api: Api) -> None:
+    body = {"statement": "x" * (FORMAT_TEXT_MAX + 1)}
+    assert api.refuse("POST", FORMAT, body) == (400, "INVALID_PARAMETER_VALUE")

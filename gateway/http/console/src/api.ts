@@ -40,7 +40,81 @@ export interface ResultColumn {
 export interface StatementAnswer {
   statement_id: string;
   status: { state: StatementState; error?: Failure; sql_state?: string };
-  manifest?: { schema: { columns: ResultColumn[] }; total_row_count: number; total_byte_count: number; truncated: boolean };
+  manifest?: {
+    schema: { columns: ResultColumn[] };
+    total_row_count: number;
+    total_byte_count: number;
+    truncated: boolean;
+    from_result_cache?: boolean;
+  };
+  /** The session after the statement, which may have been USE. */
+  session?: SessionContext;
+}
+
+export interface SessionContext {
+  session_id: string;
+  catalog: string;
+  schema: string;
+}
+
+/** A value for `:name`; null is NULL. */
+export interface Parameter {
+  name: string;
+  type: string;
+  value: string | null;
+}
+
+/** A statement of a text, with the places of its parameters; offsets are those of a string here. */
+export interface ParsedStatement {
+  start: number;
+  end: number;
+  parameters: { name: string; start: number; end: number }[];
+}
+
+/** A function as its documentation describes it. */
+export interface FunctionRow {
+  name: string;
+  kind: "builtin" | "user";
+  type: "scalar" | "aggregate" | "window" | "generator" | "table";
+  catalog?: string;
+  schema?: string;
+  usage: string[];
+  description: string;
+  arguments?: string;
+  examples: string[];
+}
+
+export type Permission = "OWNER" | "CAN_EDIT" | "CAN_VIEW";
+
+/** A saved query; lists leave out the text and the chart. */
+export interface SavedQuery {
+  id: string;
+  display_name: string;
+  description: string;
+  query_text: string;
+  /** A folder's path; `/` is the root. */
+  parent_path: string;
+  catalog: string | null;
+  schema: string | null;
+  parameters: Parameter[];
+  chart: unknown;
+  owner_user_name: string;
+  last_modifier_user_name: string;
+  update_time: string;
+  etag: string;
+  permission: Permission;
+  is_shared: boolean;
+}
+
+export type QueryContent = Pick<
+  SavedQuery,
+  "display_name" | "description" | "query_text" | "parent_path" | "catalog" | "schema" | "parameters" | "chart"
+>;
+
+export interface AccessEntry {
+  user_name?: string;
+  group_name?: string;
+  permission_level: Exclude<Permission, "OWNER">;
 }
 
 /** An answer with the first rows of the result, as text. */
@@ -286,12 +360,16 @@ export interface RowsQuery {
 
 export const api = {
   me: () => ask<Me>("GET", "api/2.0/preview/scim/v2/Me"),
-  openSession: () => ask<{ session_id: string }>("POST", `${SQL}/sessions`, {}),
+  openSession: (catalog?: string, schema?: string) =>
+    ask<SessionContext>("POST", `${SQL}/sessions`, { catalog, schema }),
+  changeSession: (id: string, catalog: string, schema: string) =>
+    ask<SessionContext>("PATCH", `${SQL}/sessions/${id}`, { catalog, schema }),
   endSession: (id: string) => ask<object>("DELETE", `${SQL}/sessions/${id}`),
   endAnySession: (id: string) => ask<object>("POST", `${SQL}/sessions/${id}/end`),
-  submit: (statement: string, session_id: string, row_limit: number) =>
+  submit: (statement: string, session_id: string, row_limit: number, parameters: Parameter[] = []) =>
     watched(statement, ask<StatementAnswer>("POST", `${SQL}/statements`, {
       statement,
+      parameters,
       session_id,
       row_limit,
       wait_timeout: "0s",
@@ -345,4 +423,23 @@ export const api = {
     ask<{ token_value: string; token_info: TokenRow }>("POST", "api/2.0/token/create", { comment, lifetime_seconds, scope }),
   revokeToken: (token_id: string) => ask<object>("POST", "api/2.0/token/delete", { token_id }),
   sessions: async () => (await ask<{ sessions: SessionRow[] }>("GET", `${SQL}/sessions`)).sessions,
+  parse: async (statement: string) =>
+    (await ask<{ statements: ParsedStatement[] }>("POST", `${SQL}/parse`, { statement })).statements,
+  functions: async (catalog?: string, schema?: string) =>
+    (await ask<{ functions: FunctionRow[] }>("GET", query(`${CATALOG}/functions`, { catalog, schema }))).functions,
+  format: (statement: string) => ask<{ statement: string; changed: boolean }>("POST", `${SQL}/format`, { statement }),
+  savedQueries: async (text: string) =>
+    (await ask<{ results: SavedQuery[] }>("GET", query(`${SQL}/queries`, { text }))).results,
+  savedQuery: (id: string) => ask<SavedQuery>("GET", `${SQL}/queries/${encodeURIComponent(id)}`),
+  createQuery: (content: QueryContent) => ask<SavedQuery>("POST", `${SQL}/queries`, { query: content }),
+  changeQuery: (id: string, content: Partial<QueryContent>, etag?: string) =>
+    ask<SavedQuery>("PATCH", `${SQL}/queries/${id}`, { query: content, etag }),
+  deleteQuery: (id: string) => ask<object>("DELETE", `${SQL}/queries/${id}`),
+  queryAccess: async (id: string) =>
+    (await ask<{ access_control_list: AccessEntry[] }>("GET", `${SQL}/queries/${id}/permissions`)).access_control_list,
+  shareQuery: (id: string, entries: AccessEntry[]) =>
+    ask<object>("PUT", `${SQL}/queries/${id}/permissions`, { access_control_list: entries }),
+  moveFolder: (path: string, new_path: string) =>
+    ask<{ moved: number }>("POST", `${SQL}/queries/folders/move`, { path, new_path }),
+  deleteFolder: (path: string) => ask<{ deleted: number }>("POST", `${SQL}/queries/folders/delete`, { path }),
 };

@@ -1,9 +1,8 @@
 // The SQL editor: CodeMirror with Spark's keywords, names of the catalog, and marks where an error is.
-import { acceptCompletion, autocompletion, closeBrackets, closeCompletion, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeCompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore, toggleComment } from "@codemirror/commands";
-import { keywordCompletionSource, schemaCompletionSource, type SQLNamespace } from "@codemirror/lang-sql";
 import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
-import { lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, Prec, type Extension } from "@codemirror/state";
 import {
@@ -18,11 +17,16 @@ import {
 import { tags } from "@lezer/highlight";
 import { effect } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { api, type Failure } from "./api";
+import { completed, completionIcon, contextOf } from "./completion";
+import { errorRange, failureParts, failureRange } from "./failure_parts";
+import { signatureHelp } from "./functions";
 import { loadColumns, names } from "./names";
-import { runStatement } from "./runner";
-import { sparkDialect } from "./spark_dialect";
-import { errorRange, statementAt } from "./statements";
+import { failureOf, runStatements } from "./runner";
+import { piecesOf, splitStatements, statementAt, type Piece } from "./statements";
 import type { SqlTab } from "./state";
+import { strings } from "./strings";
+import { notify } from "./ui/notice";
 
 const COLUMNS_AFTER_MS = 300;
 const NONCE = document.querySelector<HTMLMetaElement>('meta[name="nonce"]')?.content ?? "";
@@ -35,33 +39,70 @@ const highlighting = HighlightStyle.define([
   { tag: tags.comment, color: "var(--faint)", fontStyle: "italic" },
 ]);
 
-const allKeywords = keywordCompletionSource(sparkDialect, true);
-/** Behind a dot is a name. */
-const keywords: CompletionSource = (context) => (context.matchBefore(/\.[\p{L}\p{N}_]*/u) ? null : allKeywords(context));
-
-/** Spark's SQL, with keywords and the names of a catalog. */
-function completed(schema: SQLNamespace): Extension {
-  const { language } = sparkDialect;
-  const sources = [schemaCompletionSource({ dialect: sparkDialect, schema }), keywords];
-  return [language, ...sources.map((autocomplete) => language.data.of({ autocomplete }))];
-}
-
 /** What the editor of the shown tab would run: the selection, or the statement at the cursor. */
 let shown: { tab: SqlTab; view: EditorView } | undefined;
 
+/** Runs the statements of the selection, or the one at the cursor. */
 export function runShown(): void {
+  if (!shown) return;
+  const { view } = shown;
+  const text = view.state.doc.toString();
+  const range = view.state.selection.main;
+  const selected = piecesOf(text, range.from, range.to);
+  const piece = statementAt(text, range.head);
+  runPieces(selected.length ? selected : piece ? [piece] : []);
+}
+
+/** Runs all statements of the text. */
+export function runAll(): void {
+  if (shown) runPieces(splitStatements(shown.view.state.doc.toString()));
+}
+
+function runPieces(pieces: Piece[]): void {
   if (!shown) return;
   const { tab, view } = shown;
   closeCompletion(view);
-  const text = view.state.doc.toString();
-  const range = view.state.selection.main;
-  const selected = text.slice(range.from, range.to);
-  const piece = selected.trim() ? trimmed(text, range.from, range.to) : statementAt(text, range.head);
-  if (piece) void runStatement(tab, text.slice(piece.from, piece.to), piece.from);
+  void runStatements(tab, pieces.map(({ from, to }) => ({ text: view.state.doc.sliceString(from, to), from })));
+}
+
+/** Selects a part of the text and shows it. */
+export function revealRange({ from, to }: Piece): void {
+  shown?.view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
+  shown?.view.focus();
 }
 
 export function focusEditor(): void {
   shown?.view.focus();
+}
+
+/** Replaces the text of a tab; in the editor, the change can be undone. */
+export function replaceText(tab: SqlTab, text: string): void {
+  if (shown?.tab.id === tab.id) {
+    const { view } = shown;
+    const anchor = Math.min(view.state.selection.main.head, text.length);
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor } });
+  } else tab.text.value = text;
+}
+
+/** Formats the selection, or the whole text; an error is marked at its position. */
+export async function formatShown(): Promise<void> {
+  if (!shown) return;
+  const { view } = shown;
+  const { main } = view.state.selection;
+  const { from, to } = main.empty ? { from: 0, to: view.state.doc.length } : main;
+  const text = view.state.doc.sliceString(from, to);
+  try {
+    const { statement, changed } = await api.format(text);
+    if (view.state.doc.sliceString(from, to) !== text) return; // the user wrote meanwhile
+    if (!changed) notify(strings.editor.formatted);
+    else view.dispatch({ changes: { from, to, insert: statement }, selection: { anchor: Math.min(main.head, from + statement.length) }, userEvent: "input.format" });
+  } catch (error) {
+    const failure = failureOf(error);
+    const message = failureParts(failure).text;
+    const found = failure.line ? errorRange(text, failure) : undefined;
+    if (found) view.dispatch(setDiagnostics(view.state, [{ from: from + found.from, to: from + found.to, severity: "error", message }]));
+    notify(message);
+  }
 }
 
 /** Puts text where the cursor is. */
@@ -69,12 +110,6 @@ export function insertText(text: string): void {
   if (!shown) return;
   shown.view.dispatch(shown.view.state.replaceSelection(text));
   shown.view.focus();
-}
-
-function trimmed(text: string, from: number, to: number) {
-  const inner = text.slice(from, to);
-  const start = from + inner.length - inner.trimStart().length;
-  return { from: start, to: start + inner.trim().replace(/;$/, "").length };
 }
 
 export function Editor({ tab }: { tab: SqlTab }) {
@@ -88,8 +123,7 @@ export function Editor({ tab }: { tab: SqlTab }) {
     shown = { tab, view };
     view.focus();
     const stopNames = effect(() => {
-      const schema = names.value;
-      view.dispatch({ effects: language.reconfigure(completed(schema)) });
+      view.dispatch({ effects: language.reconfigure(completed(names.value, contextOf(tab))) });
     });
     let timer = 0;
     const stopColumns = effect(() => {
@@ -98,13 +132,17 @@ export function Editor({ tab }: { tab: SqlTab }) {
       clearTimeout(timer);
       timer = window.setTimeout(() => loadColumns(text).catch(() => undefined), COLUMNS_AFTER_MS);
     });
+    let marked = "";
     const stopMarks = effect(() => {
-      const run = tab.run.value;
-      const found = run?.failure && errorRange(run.text, run.failure);
-      const end = view.state.doc.length;
-      const marks = found && run ? [{ from: Math.min(end, run.from + found.from), to: Math.min(end, run.from + found.to) }] : [];
-      const message = run?.failure?.message ?? "";
-      view.dispatch(setDiagnostics(view.state, marks.map((mark) => ({ ...mark, severity: "error" as const, message }))));
+      const text = tab.text.peek();
+      const marks = tab.runs.value.flatMap((run): Diagnostic[] => {
+        const found = run.failure && failureRange(text, run);
+        return found ? [{ ...found, severity: "error", message: failureParts(run.failure as Failure).text }] : [];
+      });
+      const now = JSON.stringify(marks);
+      if (now === marked) return; // the editor moves marks with the text
+      marked = now;
+      view.dispatch(setDiagnostics(view.state, marks));
     });
     return () => {
       stopNames();
@@ -124,6 +162,7 @@ function extensions(tab: SqlTab, language: Compartment): Extension {
     Prec.highest(
       keymap.of([
         { key: "Mod-Enter", run: () => (runShown(), true) },
+        { key: "Mod-Shift-Enter", run: () => (runAll(), true) },
         { key: "Mod-/", run: toggleComment },
       ]),
     ),
@@ -135,10 +174,11 @@ function extensions(tab: SqlTab, language: Compartment): Extension {
     indentOnInput(),
     bracketMatching(),
     closeBrackets(),
-    autocompletion({ icons: false }),
+    autocompletion({ icons: false, addToOptions: [completionIcon] }),
+    signatureHelp,
     highlightSelectionMatches(),
     syntaxHighlighting(highlighting),
-    placeholder("SELECT …"),
+    placeholder(strings.editor.placeholder),
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ "aria-label": "SQL" }),
     language.of([]),

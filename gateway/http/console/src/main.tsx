@@ -2,10 +2,12 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { api } from "./api";
-import { startRouter } from "./router";
-import { resumeRun } from "./runner";
+import { addRoute, startRouter } from "./router";
+import { openResult } from "./results_link";
+import { resumeRuns } from "./runner";
+import { openQuery } from "./saved_queries";
 import { Shell } from "./shell";
-import { me as currentUser, panelWidth, restoreTabs, rowLimit, tabs, theme } from "./state";
+import { continuesOnError, me as currentUser, panelWidth, restoreTabs, rowLimit, tabs, theme } from "./state";
 import { strings } from "./strings";
 
 effect(() => {
@@ -14,6 +16,7 @@ effect(() => {
 });
 effect(() => localStorage.setItem("delta-gateway.console.panel", String(panelWidth.value)));
 effect(() => localStorage.setItem("delta-gateway.console.rows", String(rowLimit.value)));
+effect(() => localStorage.setItem("delta-gateway.console.continue", String(continuesOnError.value)));
 
 async function start(): Promise<void> {
   const page = document.getElementById("console") as HTMLElement;
@@ -24,7 +27,9 @@ async function start(): Promise<void> {
   }
   currentUser.value = me;
   restoreTabs(me.userName);
-  for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRun(tab);
+  for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRuns(tab);
+  addRoute("query", ([id = ""]) => openQuery(id));
+  addRoute("result", ([id = ""]) => openResult(id));
   await startRouter();
   render(<Shell user={me.userName} />, page);
 }

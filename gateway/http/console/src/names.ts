@@ -1,54 +1,64 @@
 // Names for completion: the catalogs, schemas and tables that the user may see, and the columns of tables that a
 // statement names. Those take a look into the table's log, so nobody asks for all of them.
 import { signal } from "@preact/signals";
+import type { Completion } from "@codemirror/autocomplete";
 import type { SQLNamespace } from "@codemirror/lang-sql";
 import { api, type TableName } from "./api";
 
 const SCHEMAS_MAX = 200;
 const ASKED_AT_ONCE_MAX = 20;
 
-type Columns = Record<string, string[]>;
-type Catalogs = Record<string, Record<string, Columns>>;
+export interface NamedColumn {
+  name: string;
+  type: string;
+}
 
-/** As the editor completes them: schemas of the catalog that statements begin in also without it, and
- * tables of its `default` by name alone. */
-export const names = signal<SQLNamespace>({});
+/** Columns by catalog, schema and table; those of a table are empty until a text names it. */
+export type Catalogs = Record<string, Record<string, Record<string, NamedColumn[]>>>;
 
-let known: Catalogs = {};
-let current = "";
+/** What is known. */
+export const names = signal<Catalogs>({});
+
+/** All schemas, each with its catalog. */
+export const schemas = signal<[catalog: string, schema: string][]>([]);
+/** The catalog that sessions begin in. */
+export const currentCatalog = signal("");
+
 const asked = new Set<string>();
 
+/** Loads schemas, then their tables. */
 export async function loadNames(): Promise<void> {
-  const found: Catalogs = {};
-  const answer = await api.catalogs();
-  for (const { name: catalog } of answer.catalogs) {
-    const schemas: Record<string, Columns> = (found[catalog] = {});
-    for (const { name: schema } of (await api.schemas(catalog)).slice(0, SCHEMAS_MAX)) {
-      const tables = await api.tables(catalog, schema);
-      schemas[schema] = Object.fromEntries(tables.map((table) => [table.name, []]));
-    }
+  const { catalogs, current } = await api.catalogs();
+  currentCatalog.value = current;
+  const levels = await Promise.all(
+    catalogs.map(async ({ name: catalog }) => (await api.schemas(catalog)).slice(0, SCHEMAS_MAX).map(({ name }): [string, string] => [catalog, name])),
+  );
+  schemas.value = levels.flat();
+  const found: Catalogs = Object.fromEntries(catalogs.map(({ name }) => [name, {}]));
+  for (const [catalog, schema] of schemas.value) {
+    const tables = await api.tables(catalog, schema);
+    (found[catalog] ??= {})[schema] = Object.fromEntries(tables.map((table) => [table.name, []]));
   }
-  known = found;
-  current = answer.current;
   asked.clear();
-  names.value = namespace(known, current);
+  names.value = found;
 }
 
 /** Have the columns of the tables that `text` names. */
 export async function loadColumns(text: string): Promise<void> {
+  const known = names.value;
   const wanted = namedTables(known, text).filter((table) => !asked.has(JSON.stringify(table))).slice(0, ASKED_AT_ONCE_MAX);
   for (const table of wanted) asked.add(JSON.stringify(table));
   for (const { catalog, schema, table } of wanted) {
     const columns = await api.columns(catalog, schema, table);
     const tables = known[catalog]?.[schema];
-    if (tables) tables[table] = columns.map((column) => column.name);
+    if (tables) tables[table] = columns.map((column) => ({ name: column.name, type: column.sql_type }));
   }
-  if (wanted.length) names.value = namespace(known, current);
+  if (wanted.length && names.value === known) names.value = { ...known };
 }
 
 /** The tables whose names are words of `text`. */
 export function namedTables(catalogs: Catalogs, text: string): TableName[] {
-  const words = new Set((text.match(/`(?:[^`]|``)+`|[\p{L}_][\p{L}\p{N}_]*/gu) ?? []).map(unquoted));
+  const words = wordsOf(text);
   return Object.entries(catalogs).flatMap(([catalog, schemas]) =>
     Object.entries(schemas).flatMap(([schema, tables]) =>
       Object.keys(tables).flatMap((table) => (words.has(table.toLowerCase()) ? [{ catalog, schema, table }] : [])),
@@ -56,19 +66,34 @@ export function namedTables(catalogs: Catalogs, text: string): TableName[] {
   );
 }
 
-export function namespace(catalogs: Catalogs, current: string): SQLNamespace {
-  const own = catalogs[current] ?? {};
-  return { ...escaped(catalogs), ...escaped(own), ...escaped(own.default ?? {}) } as SQLNamespace;
+/** As the editor completes names: schemas of the current catalog also without it, and tables of the current schema
+ * by their name alone. */
+export function namespace(catalogs: Catalogs, catalog: string, schema: string): SQLNamespace {
+  const own = catalogs[catalog] ?? {};
+  const schemas = (inner: Catalogs[string]) => level(inner, "namespace", tables);
+  const tables = (inner: Catalogs[string][string]) => level(inner, "class", (columns) => columns.map(columnCompletion));
+  return { ...level(catalogs, "namespace", schemas), ...schemas(own), ...tables(own[schema] ?? {}) };
 }
 
-/** Dots in the keys of a namespace would be levels of it. */
-function escaped(level: Record<string, unknown>): Record<string, unknown> {
+function level<T>(inner: Record<string, T>, type: string, childrenOf: (child: T) => SQLNamespace): Record<string, SQLNamespace> {
   return Object.fromEntries(
-    Object.entries(level).map(([name, inner]) => [
-      name.replaceAll(".", "\\."),
-      Array.isArray(inner) ? inner : escaped(inner as Record<string, unknown>),
+    Object.entries(inner).map(([name, child]) => [
+      name.replaceAll(".", "\\."), // a dot in a key would be a level
+      { self: { label: name, type, apply: quoted(name) }, children: childrenOf(child) },
     ]),
   );
+}
+
+export function columnCompletion({ name, type }: NamedColumn): Completion {
+  return { label: name, type: "property", detail: type.toLowerCase(), apply: quoted(name) };
+}
+
+/** The columns of the tables that a statement names: of those in a schema that it names, or in the current one. */
+export function columnsInScope(catalogs: Catalogs, statement: string, schema: string): (NamedColumn & { table: string })[] {
+  const words = wordsOf(statement);
+  return namedTables(catalogs, statement)
+    .filter((table) => table.schema === schema || words.has(table.schema.toLowerCase()))
+    .flatMap(({ catalog, schema: own, table }) => (catalogs[catalog]?.[own]?.[table] ?? []).map((column) => ({ ...column, table })));
 }
 
 /** A table's name as SQL writes it: without its catalog where that is the one that statements begin in. */
@@ -79,6 +104,10 @@ export function written({ catalog, schema, table }: TableName, current: string |
 /** A name as SQL writes it. */
 export function quoted(name: string): string {
   return /^[A-Za-z_][A-Za-z_0-9]*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;
+}
+
+function wordsOf(text: string): Set<string> {
+  return new Set((text.match(/`(?:[^`]|``)+`|[\p{L}_][\p{L}\p{N}_]*/gu) ?? []).map(unquoted));
 }
 
 function unquoted(word: string): string {

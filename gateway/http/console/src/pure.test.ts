@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartData, suggestChart, withKind } from "./chart_data";
 import { describeType, fileChanges, tableChanges } from "./diff";
 import { columnsBetween, groupedDigits, revealingLeft, runningSums } from "./columns";
 import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { tabStep, treeStep } from "./keys";
-import { namedTables, namespace, quoted, written } from "./names";
+import { columnsInScope, namedTables, namespace, quoted, written } from "./names";
 import { counted, metricTexts } from "./operation_metrics";
 import { squarify } from "./treemap";
 import { ROW_PX, Viewport } from "./viewport";
@@ -23,58 +22,6 @@ test("arrows go through a tree", () => {
 
 test("arrows go around the tabs", () => {
   assert.deepEqual([tabStep("ArrowRight", 2, 3), tabStep("ArrowLeft", 0, 3), tabStep("Enter", 0, 3)], [0, 2, undefined]);
-});
-
-test("types suggest a chart", () => {
-  assert.deepEqual(suggestChart(["DATE", "INT", "DOUBLE"]), { kind: "line", x: 0, y: [1, 2] });
-  assert.deepEqual(suggestChart(["STRING", "BIGINT"]), { kind: "bar", x: 0, y: [1] });
-  assert.deepEqual(suggestChart(["INT", "DECIMAL(10,2)"]), { kind: "scatter", x: 0, y: [1] });
-  assert.deepEqual(suggestChart(["DOUBLE"]), { kind: "histogram", x: 0, y: [] });
-  assert.deepEqual(suggestChart(["STRING"]), { kind: "bar", x: 0, y: [] });
-  assert.equal(suggestChart(["ARRAY<INT>"]), undefined);
-});
-
-test("lines ascend and leave out what is no number", () => {
-  const data = chartData({ kind: "line", x: 0, y: [1] }, [3, null, 1], [[30, 20, null]], ["y"], false);
-  assert.deepEqual(data.x, [1, 3]);
-  assert.deepEqual(data.series, [{ label: "y", values: [null, 30] }]);
-  assert.match(data.note ?? "", /^1 rows/);
-});
-
-test("another kind of chart has columns that it can draw", () => {
-  const bar = { kind: "bar" as const, x: 0, y: [2] };
-  assert.deepEqual(withKind("scatter", bar, ["STRING", "INT", "INT"]), { kind: "scatter", x: 1, y: [2] });
-  assert.deepEqual(withKind("line", bar, ["STRING", "INT", "INT", "DATE"]), { kind: "line", x: 3, y: [2] });
-  assert.deepEqual(withKind("line", { ...bar, y: [1] }, ["STRING", "INT"]), { kind: "line", x: 0, y: [1] });
-  assert.deepEqual(withKind("histogram", bar, ["STRING", "INT", "INT"]), { kind: "histogram", x: 2, y: [2] });
-  assert.deepEqual(withKind("line", { kind: "histogram", x: 0, y: [] }, ["INT", "INT"]), { kind: "line", x: 0, y: [1] });
-  const line = { kind: "line" as const, x: 0, y: [1, 2] };
-  const types = ["DATE", "INT", "INT"];
-  assert.deepEqual(withKind("histogram", line, types), { kind: "histogram", x: 1, y: [1, 2] });
-  assert.deepEqual(withKind("line", withKind("histogram", line, types), types), line);
-});
-
-test("texts are drawn in the order of rows", () => {
-  const data = chartData({ kind: "line", x: 0, y: [1] }, ["b", "a", null], [[1, 2, 3]], ["y"], false);
-  assert.deepEqual([data.x, data.categories, data.series[0]?.values], [[0, 1, 2], ["b", "a", "NULL"], [1, 2, 3]]);
-});
-
-test("bars are sums by category", () => {
-  const data = chartData({ kind: "bar", x: 0, y: [1] }, ["a", "b", "a", null], [[1, 2, 3, 4]], ["n"], false);
-  assert.deepEqual(data.categories, ["a", "b", "NULL"]);
-  assert.deepEqual(data.series[0]?.values, [4, 2, 4]);
-  const counted = chartData({ kind: "bar", x: 0, y: [] }, ["a", "a"], [], [], false);
-  assert.deepEqual(counted.series, [{ label: "rows", values: [2] }]);
-});
-
-test("a histogram counts every number once", () => {
-  const numbers = Array.from({ length: 1000 }, (_, at) => at / 10);
-  const data = chartData({ kind: "histogram", x: 0, y: [] }, [...numbers, null, "x"], [], [], false);
-  const counts = data.series[0]?.values as number[];
-  assert.equal(counts.reduce((a, b) => a + b), 1000);
-  assert.match(data.note ?? "", /^2 rows/);
-  const one = chartData({ kind: "histogram", x: 0, y: [] }, [5, 5], [], [], false);
-  assert.deepEqual([one.x, one.series[0]?.values], [[5], [2]]);
 });
 
 test("boxes fill the area in proportion", () => {
@@ -126,7 +73,7 @@ test("types as SQL writes them", () => {
 });
 
 test("the tables that a text names", () => {
-  const catalogs = { c: { default: { Orders: [], other: [] }, s: { orders: ["id"], "odd name": [] } } };
+  const catalogs = { c: { default: { Orders: [], other: [] }, s: { orders: [{ name: "id", type: "INT" }], "odd name": [] } } };
   const found = (text: string) => namedTables(catalogs, text).map(({ schema, table }) => `${schema}.${table}`);
   assert.deepEqual(found("SELECT o. FROM ORDERS o"), ["default.Orders", "s.orders"]);
   assert.deepEqual(found("SELECT * FROM `Odd Name`"), ["s.odd name"]);
@@ -139,9 +86,18 @@ test("a table of another catalog is written with it", () => {
 });
 
 test("names are escaped for the editor, and quoted for SQL", () => {
-  const found = namespace({ another: { s: {} }, c: { "a.b": { t: ["x"] }, default: { u: [] } } }, "c") as Record<string, unknown>;
+  const found = namespace({ another: { s: {} }, c: { "a.b": { t: [] }, default: { u: [] } } }, "c", "default") as Record<string, unknown>;
   assert.deepEqual(Object.keys(found), ["another", "c", "a\\.b", "default", "u"]);
   assert.deepEqual(["ok_1", "odd name", "a`b", "1x"].map(quoted), ["ok_1", "`odd name`", "`a``b`", "`1x`"]);
+});
+
+test("columns without an alias are those of tables in a named or the current schema", () => {
+  const orders = (name: string) => ({ orders: [{ name, type: "INT" }] });
+  const catalogs = { c: { default: orders("a"), shop: orders("b"), other: orders("x") } };
+  const found = (text: string, schema: string) => columnsInScope(catalogs, text, schema).map(({ name }) => name);
+  assert.deepEqual(found("SELECT FROM orders", "default"), ["a"]);
+  assert.deepEqual(found("SELECT FROM shop.orders", "none"), ["b"]);
+  assert.deepEqual(found("SELECT FROM nothing", "default"), []);
 });
 
 test("whole numbers beyond 2^53 are text", { skip: !("rawJSON" in JSON) && "of an engine that does not tell the source" }, () => {

@@ -1,7 +1,7 @@
 // The URL's fragment names what the active tab shows, so that it can be shared and the browser's Back works:
 // `#query/<id>` a saved query, `#table/<catalog>/<schema>/<table>`, `#result/<statement id>`, and pages such as `#activity`.
 import { effect } from "@preact/signals";
-import { activeTab, openPageTab, openTableTab, isPage, type Tab } from "./state";
+import { activeTab, openPageTab, openTableTab, isPage, type SqlTab, type Tab } from "./state";
 
 /** A part of the page that opens tabs for routes that begin with its word. */
 export type Route = (parts: string[]) => void | Promise<void>;
@@ -19,12 +19,25 @@ export function hashOf(tab: Tab | undefined): string {
     case undefined:
       return "";
     case "sql":
-      return tab.queryId.value ? path("query", tab.queryId.value) : "";
+      return tab.queryId.value ? path("query", tab.queryId.value) : resultHash(tab);
+    case "missing":
+      return tab.hash;
     case "table":
       return path("table", tab.name.catalog, tab.name.schema, tab.name.table);
     case "page":
       return path(tab.page);
   }
+}
+
+/** A tab without text shows only a result. */
+function resultHash(tab: SqlTab): string {
+  const run = tab.text.value ? undefined : tab.run.value;
+  return run?.statementId ? path("result", run.statementId) : "";
+}
+
+/** A link to what a fragment names, for another user. */
+export function linkTo(...parts: string[]): string {
+  return new URL(path(...parts), location.href).href;
 }
 
 function path(...parts: string[]): string {

@@ -9,19 +9,24 @@ import { Browser } from "./browser";
 import { catalogVersion } from "./catalog_changes";
 import { loadNames } from "./names";
 import { PanelEdge } from "./panel_edge";
-import { isRunning } from "./runner";
+import { isBusy } from "./runner";
+import { QueryDialogs } from "./query_dialogs";
+import { SavedQueries } from "./query_list";
+import { hasChanges, loadQueries, renameQuery } from "./saved_queries";
 import { close, onShortcut, ShortcutsDialog } from "./shortcuts";
 import { SqlView } from "./sql_view";
-import { activeId, activeTab, closedTabs, hasLogins, isPanelOpen, openPageTab, openSqlTab, PAGES, panelWidth, reopenTab, tabs, theme, type Page, type Tab } from "./state";
+import { activeId, activeTab, closedTabs, hasLogins, isPanelOpen, moveTab, openPageTab, openSqlTab, PAGES, panelPart, panelWidth, renameTab, reopenTab, tabs, theme, type Page, type Tab } from "./state";
 import { strings } from "./strings";
 import { TableView } from "./table_view";
 import { IconButton } from "./ui/button";
-import { Questions } from "./ui/dialog";
+import { asked, Questions } from "./ui/dialog";
 import { Icon, type IconName } from "./ui/icon";
 import { Menu } from "./ui/menu";
-import { Notices } from "./ui/notice";
+import { EmptyState, Notices } from "./ui/notice";
+import { Tabs } from "./ui/tabs";
 
 const THEMES = ["system", "light", "dark"] as const;
+const DRAGGED = "application/x-console-tab";
 const THEME_ICONS: Record<(typeof THEMES)[number], IconName> = { system: "system", light: "sun", dark: "moon" };
 
 export function Shell({ user }: { user: string }) {
@@ -45,11 +50,18 @@ export function Shell({ user }: { user: string }) {
       <Rail user={user} onHelp={() => setHelp(true)} />
       <aside class="panel" aria-label={strings.shell.catalog} hidden={!isPanelOpen.value}>
         <header class="panel-head">
-          <h2>{strings.shell.catalog}</h2>
-          <IconButton icon="refresh" label={strings.common.refresh} onClick={() => catalogVersion.value++} />
+          <Tabs
+            label={strings.shell.panel}
+            value={panelPart.value}
+            views={[{ value: "catalog", label: strings.shell.catalog }, { value: "queries", label: strings.queries.title }]}
+            onChange={(part) => (panelPart.value = part)}
+          />
+          <span class="spacer" />
+          <IconButton icon="refresh" label={strings.common.refresh} onClick={() => (panelPart.value === "queries" ? void loadQueries() : catalogVersion.value++)} />
           <IconButton icon="left" label={strings.shell.closeCatalog} onClick={() => (isPanelOpen.value = false)} />
         </header>
-        <Browser />
+        <div class="panel-part" hidden={panelPart.value !== "catalog"}><Browser /></div>
+        {panelPart.value === "queries" && <SavedQueries />}
         <PanelEdge />
       </aside>
       <main id="main" tabIndex={-1}>
@@ -57,6 +69,7 @@ export function Shell({ user }: { user: string }) {
         <Content tab={activeTab()} />
       </main>
       {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
+      <QueryDialogs />
       <Questions />
       <Notices />
     </div>
@@ -132,6 +145,7 @@ function TabBar() {
         commands={[
           ...tabs.value.map((tab) => ({ label: tab.title, icon: iconOf(tab), isChosen: tab.id === activeId.value, run: () => void (activeId.value = tab.id) })),
           null,
+          { label: strings.editor.renameTab, icon: "edit", isDisabled: activeTab()?.kind !== "sql", run: () => void renameActiveTab() },
           { label: strings.shell.reopenTab, icon: "reopen", keys: "Alt-T", isDisabled: !closedTabs.value.length, run: reopenTab },
         ]}
       />
@@ -147,6 +161,8 @@ function iconOf(tab: Tab): IconName {
       return "table";
     case "page":
       return tab.page;
+    case "missing":
+      return "lock";
   }
 }
 
@@ -156,16 +172,33 @@ function TabButton({ tab }: { tab: Tab }) {
   useEffect(() => {
     if (isActive) own.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [isActive]);
-  const run = tab.kind === "sql" ? tab.run.value : undefined;
   return (
-    <div ref={own} role="presentation" class={isActive ? "tab chosen" : "tab"} title={tab.title} onAuxClick={(event) => event.button === 1 && close(tab)}>
-      <button type="button" role="tab" aria-selected={isActive} tabIndex={isActive ? 0 : -1} aria-keyshortcuts="Delete Alt+W" onClick={() => (activeId.value = tab.id)}>
-        {run && isRunning(run) ? <span class="dot" /> : <Icon name={iconOf(tab)} size={14} />}
+    <div ref={own} role="presentation" class={isActive ? "tab chosen" : "tab"} title={tab.title} draggable onDragStart={(event) => event.dataTransfer?.setData(DRAGGED, tab.id)} onDragOver={(event) => event.dataTransfer?.types.includes(DRAGGED) && event.preventDefault()} onDrop={(event) => drop(event, tab)} onAuxClick={(event) => event.button === 1 && close(tab)}>
+      <button type="button" role="tab" aria-selected={isActive} tabIndex={isActive ? 0 : -1} aria-keyshortcuts="Delete Alt+W" onClick={() => (activeId.value = tab.id)} onDblClick={() => tab.kind === "sql" && void renameActiveTab()}>
+        {tab.kind === "sql" && isBusy(tab) ? <span class="dot" /> : <Icon name={iconOf(tab)} size={14} />}
         <span class="tab-title">{tab.title}</span>
+        {tab.kind === "sql" && hasChanges(tab) && <span class="unsaved" title={strings.queries.unsaved}>•<span class="hidden">{strings.queries.unsaved}</span></span>}
       </button>
       <span class="close" title={strings.common.closeTab(tab.title)} aria-hidden="true" onClick={() => close(tab)}><Icon name="close" size={13} /></span>
     </div>
   );
+}
+
+/** Puts the dragged tab in the place of another one. */
+function drop(event: DragEvent, onto: Tab): void {
+  const id = event.dataTransfer?.getData(DRAGGED) ?? "";
+  const from = tabs.value.findIndex((tab) => tab.id === id);
+  event.preventDefault();
+  if (from >= 0) moveTab(id, tabs.value.indexOf(onto) - from);
+}
+
+async function renameActiveTab(): Promise<void> {
+  const tab = activeTab();
+  if (tab?.kind !== "sql") return;
+  const saved = tab.saved.value;
+  if (saved && saved.permission !== "CAN_VIEW") return renameQuery(saved);
+  const title = await asked(strings.editor.renameTab, strings.queries.name, strings.queries.rename, tab.title);
+  if (title?.trim()) renameTab(tab.id, title.trim());
 }
 
 function Content({ tab }: { tab: Tab | undefined }) {
@@ -178,6 +211,8 @@ function Content({ tab }: { tab: Tab | undefined }) {
       return <TableView key={tab.id} tab={tab} />;
     case "page":
       return <PageView page={tab.page} />;
+    case "missing":
+      return <EmptyState icon="lock" title={tab.title}><p>{tab.text}</p></EmptyState>;
   }
 }
 

@@ -1,16 +1,20 @@
 // Keyboard shortcuts of the whole page, and the dialog that lists them.
-import { focusEditor, runShown } from "./editor";
+import { focusEditor, formatShown, runAll, runShown } from "./editor";
 import { tabStep } from "./keys";
 import { cancelRun, closeTab } from "./runner";
-import { activeId, activeTab, isPanelOpen, openPageTab, openSqlTab, removeTab, reopenTab, tabs, type ResultView, type Tab } from "./state";
+import { saveTab } from "./saved_queries";
+import { activeId, activeTab, isPanelOpen, moveTab, openPageTab, openSqlTab, removeTab, reopenTab, tabs, type ResultView, type Tab } from "./state";
 import { strings } from "./strings";
 import { Dialog } from "./ui/dialog";
 
 const KEYS: [string, string][] = [
   ["Ctrl-Enter", "run the statement at the cursor, or the selection"],
+  ["Ctrl-Shift-Enter", "run all statements"],
   ["Ctrl-.", "cancel"],
   ["Ctrl-Space", "complete"],
   ["Ctrl-/", "comment"],
+  ["Ctrl-S, Shift-Alt-F", "save the query, format"],
+  ["Alt-Shift-arrows on a tab", "move the tab"],
   ["Alt-N, Alt-W, Alt-T", "open a tab, close it, reopen the last one"],
   ["arrows, Delete on a tab", "go to the next tab, close it"],
   ["Alt-1 … Alt-9", "go to a tab"],
@@ -41,10 +45,20 @@ export function onShortcut(event: KeyboardEvent): void {
   const done = () => event.preventDefault();
   if (control && event.key === "Enter" && !event.defaultPrevented) {
     done();
-    runShown();
+    if (event.shiftKey) runAll();
+    else runShown();
   } else if (control && event.key === "." && tab?.kind === "sql") {
     done();
     void cancelRun(tab);
+  } else if (control && event.key === "s") {
+    done();
+    if (tab?.kind === "sql") void saveTab(tab);
+  } else if (event.altKey && event.shiftKey && event.code === "KeyF") {
+    done();
+    if (tab?.kind === "sql") void formatShown();
+  } else if (event.altKey && event.shiftKey && tab && (event.target as Element).closest?.(".tab") && /^Arrow(Left|Right)$/.test(event.key)) {
+    done();
+    moveTab(tab.id, event.key === "ArrowLeft" ? -1 : 1);
   } else if (control && event.key === "k") {
     done();
     document.getElementById("filter")?.focus();

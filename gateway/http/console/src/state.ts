@@ -1,6 +1,6 @@
 // The tabs, which survive a reload in the browser's storage, and what is shown.
-import { effect, signal, type Signal } from "@preact/signals";
-import type { Failure, Me, Profile, ResultColumn, StatementState, TableName } from "./api";
+import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import type { Failure, Me, Parameter, Profile, ResultColumn, SavedQuery, StatementState, TableName } from "./api";
 import type { RowWindows } from "./rows";
 
 /** A result; the grid's conditions and order are in `selection.ts`. */
@@ -10,19 +10,30 @@ export interface Result {
   total: number;
   bytes: number;
   truncated: boolean;
+  fromCache?: boolean;
   rows: RowWindows;
 }
 
-/** A run of a statement in a tab; `from` is where in the tab's text it begins. */
+/** Besides the states of the server: before the statements in front of it have ended, and left out after one of them failed. */
+export type RunState = StatementState | "WAITING" | "SKIPPED";
+
+/** A run of a statement in a tab; `from` is where in the tab's text it begins. The id is the page's own. */
 export interface Run {
+  id: string;
   statementId: string;
   text: string;
   from: number;
-  state: StatementState;
+  state: RunState;
   startedMs: number;
+  view: ResultView;
   profile?: Profile;
   failure?: Failure;
   result?: Result;
+}
+
+/** A part of a signal's value, read and written as a signal is. */
+export interface Part<T> {
+  value: T;
 }
 
 export interface SqlTab {
@@ -31,10 +42,33 @@ export interface SqlTab {
   title: string;
   text: Signal<string>;
   sessionId: Signal<string | undefined>;
-  run: Signal<Run | undefined>;
-  view: Signal<ResultView>;
-  /** The saved query that the tab shows. */
-  queryId: Signal<string | undefined>;
+  /** What ran last: a statement, or several in their order. */
+  runs: Signal<Run[]>;
+  /** The id of the run whose result is shown. */
+  shownRun: Signal<string>;
+  /** The run that is shown; an assignment changes it in `runs`. */
+  run: Part<Run | undefined>;
+  /** The view of the run that is shown. */
+  view: Part<ResultView>;
+  /** The saved query that the tab shows, as the server has it. */
+  saved: Signal<SavedQuery | undefined>;
+  queryId: ReadonlySignal<string | undefined>;
+  /** Current catalog and schema of the session; undefined until they are known. */
+  catalog: Signal<string | undefined>;
+  schema: Signal<string | undefined>;
+  /** Values for the parameters of the text, and for those that it had before. */
+  parameters: Signal<Parameter[]>;
+  /** Settings of the chart as they are saved with the query. */
+  chart: Signal<unknown>;
+}
+
+/** A tab for a link to something that does not exist, or that the user may not see. */
+export interface MissingTab {
+  kind: "missing";
+  id: string;
+  title: string;
+  hash: string;
+  text: string;
 }
 
 export interface TableTab {
@@ -61,8 +95,10 @@ export const PAGES = {
 } as const;
 export type Page = keyof typeof PAGES;
 
-export type Tab = SqlTab | TableTab | PageTab;
+export type Tab = SqlTab | TableTab | PageTab | MissingTab;
 export type ResultView = "rows" | "chart" | "profile";
+
+export type KeptRun = Pick<Run, "id" | "statementId" | "text" | "from" | "state" | "startedMs" | "view">;
 
 export interface KeptTab {
   kind: Tab["kind"];
@@ -70,9 +106,14 @@ export interface KeptTab {
   title: string;
   text?: string;
   sessionId?: string;
-  run?: { statementId: string; text: string; from: number; startedMs: number };
+  runs?: KeptRun[];
+  shownRun?: string;
   name?: TableName;
-  queryId?: string;
+  saved?: SavedQuery;
+  catalog?: string;
+  schema?: string;
+  parameters?: Parameter[];
+  chart?: unknown;
   page?: string;
 }
 
@@ -87,9 +128,12 @@ export const closedTabs = signal<KeptTab[]>([]);
 export const theme = signal<"system" | "light" | "dark">(readTheme());
 /** Whether the catalog is shown; a narrow screen starts without it. */
 export const isPanelOpen = signal(!matchMedia("(max-width: 820px)").matches);
+export const panelPart = signal<"catalog" | "queries">("catalog");
 /** Of the catalog, in pixels. */
 export const panelWidth = signal(Number(localStorage.getItem("delta-gateway.console.panel")) || 260);
 export const rowLimit = signal(Number(localStorage.getItem("delta-gateway.console.rows")) || 100_000);
+/** Whether the other statements of a run follow one that failed. */
+export const continuesOnError = signal(localStorage.getItem("delta-gateway.console.continue") === "true");
 
 /** The user whose page this is. */
 export const me = signal<Me>();
@@ -105,10 +149,7 @@ export function activeTab(): Tab | undefined {
 }
 
 export function openSqlTab(text = "", title = ""): SqlTab {
-  const tab = sqlTab({ kind: "sql", id: crypto.randomUUID(), title: title || nextTitle(), text });
-  tabs.value = [...tabs.value, tab];
-  activeId.value = tab.id;
-  return tab;
+  return addTab(sqlTab({ kind: "sql", id: crypto.randomUUID(), title: title || nextTitle(), text }));
 }
 
 export function openTableTab(name: TableName): void {
@@ -117,6 +158,54 @@ export function openTableTab(name: TableName): void {
     tabs.value = [...tabs.value, { kind: "table", id, title: name.table, name }];
   }
   activeId.value = id;
+}
+
+/** Opens a tab with a saved query, or activates the one that has it. */
+export function openSavedQuery(saved: SavedQuery): SqlTab {
+  const known = tabs.value.find((tab): tab is SqlTab => tab.kind === "sql" && tab.queryId.value === saved.id);
+  if (known) {
+    activeId.value = known.id;
+    return known;
+  }
+  const { display_name: title, query_text: text, parameters, chart } = saved;
+  const context = { catalog: saved.catalog ?? undefined, schema: saved.schema ?? undefined };
+  return addTab(sqlTab({ kind: "sql", id: crypto.randomUUID(), title, text, saved, parameters, chart, ...context }));
+}
+
+/** Opens a tab with the result of a statement that ran elsewhere; its text is not known. */
+export function openResultTab(statementId: string, title: string): SqlTab {
+  const known = tabs.value.find((tab): tab is SqlTab => tab.kind === "sql" && tab.runs.value.some((run) => run.statementId === statementId));
+  if (known) {
+    activeId.value = known.id;
+    return known;
+  }
+  const run: KeptRun = { id: statementId, statementId, text: "", from: 0, state: "PENDING", startedMs: Date.now(), view: "rows" };
+  return addTab(sqlTab({ kind: "sql", id: crypto.randomUUID(), title, runs: [run] }));
+}
+
+export function openMissingTab(hash: string, title: string, text: string): void {
+  tabs.value = tabs.value.filter((tab) => tab.id !== hash);
+  addTab({ kind: "missing", id: hash, title, hash, text });
+}
+
+export function renameTab(id: string, title: string): void {
+  tabs.value = tabs.value.map((tab) => (tab.id === id ? { ...tab, title } : tab));
+}
+
+/** Moves a tab by so many places, to the left if the number is negative. */
+export function moveTab(id: string, step: number): void {
+  const at = tabs.value.findIndex((tab) => tab.id === id);
+  const to = at + step;
+  if (at < 0 || to < 0 || to >= tabs.value.length) return;
+  const moved = [...tabs.value];
+  moved.splice(to, 0, ...moved.splice(at, 1));
+  tabs.value = moved;
+}
+
+function addTab<T extends Tab>(tab: T): T {
+  tabs.value = [...tabs.value, tab];
+  activeId.value = tab.id;
+  return tab;
 }
 
 export function isPage(word: string): word is Page {
@@ -135,7 +224,7 @@ export function reopenTab(): void {
   const last = closedTabs.value.at(-1);
   if (!last) return;
   closedTabs.value = closedTabs.value.slice(0, -1);
-  const tab = restoredTab({ ...last, sessionId: undefined, run: undefined });
+  const tab = restoredTab({ ...last, sessionId: undefined, runs: [] });
   if (!tab) return;
   if (!tabs.value.some((each) => each.id === tab.id)) tabs.value = [...tabs.value, tab];
   activeId.value = tab.id;
@@ -144,7 +233,7 @@ export function reopenTab(): void {
 export function removeTab(id: string): void {
   const at = tabs.value.findIndex((tab) => tab.id === id);
   const removed = tabs.value[at];
-  if (removed && !(removed.kind === "sql" && !removed.text.value.trim())) {
+  if (removed && removed.kind !== "missing" && !(removed.kind === "sql" && !removed.text.value.trim())) {
     closedTabs.value = [...closedTabs.value, keptTab(removed)].slice(-CLOSED_TABS_MAX);
   }
   const left = tabs.value.filter((tab) => tab.id !== id);
@@ -187,34 +276,69 @@ function restoredTab(kept: KeptTab): Tab | undefined {
 }
 
 function sqlTab(kept: KeptTab): SqlTab {
-  const run: Run | undefined = kept.run && { ...kept.run, state: "PENDING" };
+  const runs = signal((kept.runs ?? []).map(restoredRun));
+  const shownRun = signal(kept.shownRun ?? "");
+  const saved = signal(kept.saved);
+  const run = partOf(
+    computed(() => runs.value.find(({ id }) => id === shownRun.value) ?? runs.value[0]),
+    (changed) => (runs.value = runs.peek().map((each) => (each.id === changed?.id ? changed : each))),
+  );
   return {
     kind: "sql",
     id: kept.id,
     title: kept.title,
     text: signal(kept.text ?? ""),
     sessionId: signal(kept.sessionId),
-    run: signal(run),
-    view: signal<ResultView>("rows"),
-    queryId: signal(kept.queryId),
+    runs,
+    shownRun,
+    run,
+    view: partOf(
+      computed(() => run.value?.view ?? "rows"),
+      (view) => run.value && (run.value = { ...run.value, view }),
+    ),
+    saved,
+    queryId: computed(() => saved.value?.id),
+    catalog: signal(kept.catalog),
+    schema: signal(kept.schema),
+    parameters: signal(kept.parameters ?? []),
+    chart: signal(kept.chart),
   };
+}
+
+function partOf<T>(whole: { readonly value: T }, change: (value: T) => void): Part<T> {
+  return {
+    get value() {
+      return whole.value;
+    },
+    set value(value) {
+      change(value);
+    },
+  };
+}
+
+/** Statements that the page had not sent yet are not sent after a reload. */
+function restoredRun(kept: KeptRun): Run {
+  return { ...kept, state: kept.statementId ? "PENDING" : "SKIPPED" };
 }
 
 function keptTab(tab: Tab): KeptTab {
   const { kind, id, title } = tab;
   if (tab.kind === "table") return { kind, id, title, name: tab.name };
   if (tab.kind === "page") return { kind, id, title, page: tab.page };
-  const run = tab.run.value;
+  if (tab.kind === "missing") return { kind, id, title };
   return {
     kind,
     id,
     title,
     text: tab.text.value,
     sessionId: tab.sessionId.value,
-    queryId: tab.queryId.value,
-    run: run?.statementId
-      ? { statementId: run.statementId, text: run.text, from: run.from, startedMs: run.startedMs }
-      : undefined,
+    saved: tab.saved.value,
+    catalog: tab.catalog.value,
+    schema: tab.schema.value,
+    parameters: tab.parameters.value,
+    chart: tab.chart.value,
+    runs: tab.runs.value.map(({ id, statementId, text, from, state, startedMs, view }) => ({ id, statementId, text, from, state, startedMs, view })),
+    shownRun: tab.shownRun.value,
   };
 }
 

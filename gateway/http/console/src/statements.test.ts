@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { errorRange, splitStatements, statementAt } from "./statements";
+import { errorRange, failureParts, failureRange, lineAndColumn } from "./failure_parts";
+import { callAt, firstWords, piecesOf, placeOf, splitStatements, statementAt } from "./statements";
 
 const pieces = (text: string) => splitStatements(text).map(({ from, to }) => text.slice(from, to));
 
@@ -50,4 +51,46 @@ test("an error is marked where it is", () => {
   assert.equal(marked("SELECT 1", { message: "division" }), undefined);
   assert.equal(marked("EXECUTE IMMEDIATE 's'", { message: "", line: 1, column: 1, inside: "EXECUTE IMMEDIATE" }), undefined);
   assert.deepEqual(errorRange("SELECT", { message: "", line: 1, column: 7 }), { from: 6, to: 6 });
+});
+
+test("an error without a position marks a whole name and no part of a word", () => {
+  const text = "SELECT status, s.nope FROM shop.orders s";
+  assert.deepEqual(errorRange(text, { message: "`s`.`nope` cannot be resolved" }), { from: 17, to: 21 });
+  assert.equal(errorRange("SELECT a+b", { message: "`(` is strange" }), undefined);
+});
+
+test("the selection's statements keep their place in the text", () => {
+  const text = "SELECT 1;\nSELECT 2;\nSELECT 3";
+  assert.deepEqual(piecesOf(text, 3, 18).map(({ from, to }) => text.slice(from, to)), ["ECT 1", "SELECT 2"]);
+  assert.deepEqual(piecesOf(text, 4, 4), []);
+});
+
+test("a statement is found again after changes of the text", () => {
+  assert.equal(placeOf("SELECT 1", "SELECT 1", 0), 0);
+  assert.equal(placeOf("-- new\nSELECT 1", "SELECT 1", 0), 7);
+  assert.equal(placeOf("SELECT 1;\nSELECT 1", "SELECT 1", 3), undefined);
+  assert.equal(placeOf("SELECT 2", "SELECT 1", 0), undefined);
+});
+
+test("a result is named by the statement's first words", () => {
+  assert.equal(firstWords("-- of the year\n/* all */ SELECT\n  city FROM t", 99), "SELECT city FROM t");
+  assert.equal(firstWords("SELECT city, amount FROM t", 13), "SELECT city,…");
+});
+
+test("an error's message is shown in its parts", () => {
+  const message = "[DIVIDE_BY_ZERO] Division by zero (line 1, column 8). SQLSTATE: 22012\nSELECT 1/0\n       ^\nHint: Use `try_divide`.";
+  const failure = { error_code: "BAD_REQUEST", message, condition: "DIVIDE_BY_ZERO", sql_state: "22012", line: 1, column: 8, excerpt: "SELECT 1/0\n       ^", hint: "Use `try_divide`." };
+  assert.deepEqual(failureParts(failure), { text: "Division by zero.", condition: "DIVIDE_BY_ZERO", sqlState: "22012", hint: "Use `try_divide`.", rest: undefined });
+  assert.deepEqual(failureRange("SELECT 0;\nSELECT 1/0", { text: "SELECT 1/0", from: 10, failure }), { from: 17, to: 18 });
+  assert.deepEqual(lineAndColumn("SELECT 0;\nSELECT 1/0", 17), { line: 2, column: 8 });
+  assert.equal(failureParts({ error_code: "UNREACHABLE", message: "The server cannot be reached." }).text, "The server cannot be reached.");
+});
+
+test("the call around the cursor", () => {
+  const at = (text: string) => callAt(text.replace("|", ""), text.indexOf("|"))?.name;
+  assert.equal(at("SELECT substring(a, |"), "substring");
+  assert.equal(at("SELECT f(g(1), ')', |)"), "f");
+  assert.equal(at("SELECT f(1)|"), undefined);
+  assert.equal(at("SELECT f(1); SELECT (|1)"), undefined);
+  assert.equal(at("SELECT concat(/* ( */ |"), "concat");
 });

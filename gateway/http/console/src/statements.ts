@@ -1,7 +1,5 @@
 // Where the statements of a text are: pieces between semicolons outside of strings, quoted names, comments and scripts.
 
-import type { Failure } from "./api";
-
 export interface Piece {
   /** Offsets of the statement in the text, without blanks around it; the end is exclusive. */
   from: number;
@@ -88,28 +86,38 @@ export function statementAt(text: string, offset: number): Piece | undefined {
   return pieces.find((piece) => piece.from > offset) ?? before;
 }
 
-/**
- * The part of a statement that an error is about. An error in a view marks the view's name, since its line and column
- * count in the view's text. Without a position, and in the text of EXECUTE IMMEDIATE, it is the first name in backquotes
- * of the message that the text has.
- */
-export function errorRange(
-  text: string,
-  failure: Pick<Failure, "message" | "line" | "column" | "view" | "inside">,
-): Piece | undefined {
-  if (failure.line && !failure.view && !failure.inside) {
-    const lines = text.split("\n");
-    const start = lines.slice(0, failure.line - 1).reduce((sum, line) => sum + line.length + 1, 0);
-    // The server counts characters, and a string here has two units for some.
-    const before = [...(lines[failure.line - 1] ?? "")].slice(0, Math.max(0, (failure.column ?? 1) - 1)).join("");
-    const from = Math.min(text.length, start + before.length);
-    const word = /^[A-Za-z_0-9]+/.exec(text.slice(from));
-    return { from, to: Math.min(text.length, from + Math.max(1, word?.[0].length ?? 1)) };
+/** The statements in a part of a text, such as the selection; offsets are those of the whole text. */
+export function piecesOf(text: string, from: number, to: number): Piece[] {
+  return splitStatements(text.slice(from, to)).map((piece) => ({ from: from + piece.from, to: from + piece.to }));
+}
+
+/** Where a statement is in a text that may have changed since it ran: at `from`, else where the text has it once. */
+export function placeOf(text: string, statement: string, from: number): number | undefined {
+  if (text.startsWith(statement, from)) return from;
+  const at = text.indexOf(statement);
+  return at >= 0 && text.indexOf(statement, at + 1) < 0 ? at : undefined;
+}
+
+/** The first words of a statement on one line, without comments in front of them. */
+export function firstWords(statement: string, length: number): string {
+  const text = statement.replace(/^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*/, "").replace(/\s+/g, " ");
+  return text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text;
+}
+
+/** The call whose parentheses are around an offset: its function's name, and where that begins. */
+export function callAt(text: string, offset: number): { name: string; from: number } | undefined {
+  const start = statementAt(text, offset)?.from ?? 0;
+  const open: { name: string; from: number }[] = [];
+  const tokens = new RegExp(TOKEN);
+  tokens.lastIndex = start;
+  let before = { name: "", from: 0, to: -1 };
+  for (let token = tokens.exec(text); token && token.index < offset; token = tokens.exec(text)) {
+    const word = token[0];
+    if (word === "/*") tokens.lastIndex = endOfComment(text, token.index);
+    else if (word === "(") open.push(before.to === token.index ? before : { name: "", from: 0 });
+    else if (word === ")") open.pop();
+    before = { name: /^[A-Za-z_]/.test(word) ? word : "", from: token.index, to: token.index + word.length };
   }
-  const named = failure.view ? [...failure.view.matchAll(/`([^`]+)`/g)].slice(-1) : failure.message.matchAll(/`([^`]+)`/g);
-  for (const [, name] of named) {
-    const at = text.toLowerCase().indexOf((name as string).toLowerCase());
-    if (at >= 0) return { from: at, to: at + (name as string).length };
-  }
-  return undefined;
+  const last = open.at(-1);
+  return last?.name ? { name: last.name, from: last.from } : undefined;
 }

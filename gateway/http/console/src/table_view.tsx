@@ -8,7 +8,7 @@ import { Grid } from "./grid";
 import { quoted } from "./names";
 import { counted } from "./operation_metrics";
 import { pageResult, pageRows } from "./page_sql";
-import { failureOf, runStatement } from "./runner";
+import { failureOf, runStatements } from "./runner";
 import { SqlText } from "./sql_text";
 import { openSqlTab, openTableTab, type Result, type TableTab } from "./state";
 import { strings } from "./strings";
@@ -57,7 +57,7 @@ export function TableView({ tab }: { tab: TableTab }) {
         <IconButton icon="copy" label={strings.table.copyName} onClick={() => void copyName()} />
         <span class="spacer" />
         <IconButton icon="refresh" label={strings.common.refresh} onClick={() => setReload(reload + 1)} />
-        <Button variant="primary" icon="play" onClick={() => void runStatement(openSqlTab(query, tab.name.table), query, 0)}>{strings.table.query}</Button>
+        <Button variant="primary" icon="play" onClick={() => void runStatements(openSqlTab(query, tab.name.table), [{ text: query, from: 0 }])}>{strings.table.query}</Button>
       </header>
       {details && <p class="note details-line">{details.filter(Boolean).join(" · ")}</p>}
       {table?.comment && <p class="comment">{table.comment}</p>}

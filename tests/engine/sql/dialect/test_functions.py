@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engine.runtime.function_help import read_sql_help
 from engine.spark.session import SparkDriver
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS, EXCLUDED_FUNCTIONS, refusal_reason
 
@@ -49,3 +50,22 @@ def test_the_lists_are_spark_s_registry(spark_driver: SparkDriver) -> None:
     assert scalar - EXCLUDED_FUNCTIONS.keys() == ALLOWED_FUNCTIONS - _GRAMMAR_ONLY
     assert table - EXCLUDED_FUNCTIONS.keys() == ALLOWED_TABLE_FUNCTIONS
     assert EXCLUDED_FUNCTIONS.keys() <= scalar | table
+
+
+@pytest.mark.spark
+def test_each_callable_function_has_a_signature_and_a_text(spark_driver: SparkDriver) -> None:
+    found = read_sql_help(spark_driver.function_infos(), ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS, ())
+    names = {function.name_parts[0] for function in found.functions}
+    assert names == (ALLOWED_FUNCTIONS - _GRAMMAR_ONLY) | ALLOWED_TABLE_FUNCTIONS
+    assert not [each.name_parts for each in found.functions if not each.usage or not each.description]
+    assert not [each for each in found.functions if "_FUNC_" in repr(each) or "<br>" in repr(each)]
+    by_name = {each.name_parts[0]: each for each in found.functions}
+    assert by_name["substring"].usage[0] == "substring(str, pos[, len])"
+    assert [by_name[name].type for name in ("avg", "rank", "explode", "range", "+")] == [
+        "aggregate",
+        "window",
+        "generator",
+        "table",
+        "operator",
+    ]
+    assert {"SELECT", "LATERAL", "TBLPROPERTIES"} <= set(found.keywords)
