@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.clients.axe import ensure_accessible
 from tests.clients.console_pages import browser, cell, run
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.console
 
 __all__ = ["browser"]  # a fixture
 
-_VIEWPORTS = {
+_VIEWPORTS: dict[str, ViewportSize] = {
     "wide": {"width": 1280, "height": 720},
     "tablet": {"width": 1024, "height": 768},
     "phone": {"width": 390, "height": 844},
