@@ -4,7 +4,7 @@ import { keywordCompletionSource, schemaCompletionSource } from "@codemirror/lan
 import type { Extension } from "@codemirror/state";
 import { createElement, render } from "preact";
 import { functionCompletions } from "./functions";
-import { columnCompletion, columnsInScope, currentCatalog, namespace, type Catalogs } from "./names";
+import { columnCompletion, columnsInScope, currentCatalog, loadColumns, names, namespace, type Catalogs } from "./names";
 import { sparkDialect } from "./spark_dialect";
 import type { SqlTab } from "./state";
 import { statementAt } from "./statements";
@@ -38,16 +38,19 @@ export function contextOf(tab: SqlTab): NameContext {
 export function completed(catalogs: Catalogs, { catalog, schema }: NameContext): Extension {
   const { language } = sparkDialect;
   const tables = schemaCompletionSource({ dialect: sparkDialect, schema: namespace(catalogs, catalog, schema) });
-  const sources = [tables, columns(catalogs, schema), functions, keywords];
+  const sources = [tables, columns(schema), functions, keywords];
   return [language, ...sources.map((autocomplete) => language.data.of({ autocomplete }))];
 }
 
-function columns(catalogs: Catalogs, schema: string): CompletionSource {
-  return (context) => {
+/** Columns of the statement's tables; the first time it waits for the server. */
+function columns(schema: string): CompletionSource {
+  return async (context) => {
     const text = context.state.doc.toString();
     if (BEFORE_TABLE.test(text.slice(Math.max(0, context.pos - 300), context.pos))) return null;
     const piece = statementAt(text, context.pos);
-    const found = piece ? columnsInScope(catalogs, text.slice(piece.from, piece.to), schema) : [];
+    const statement = piece ? text.slice(piece.from, piece.to) : "";
+    await loadColumns(statement).catch(() => undefined); // without columns the rest still completes
+    const found = columnsInScope(names.value, statement, schema);
     const options = found.map(({ table, ...column }) => ({ ...columnCompletion(column), boost: COLUMN_BOOST, info: table }));
     return atWord(context, options);
   };

@@ -24,7 +24,9 @@ export const schemas = signal<[catalog: string, schema: string][]>([]);
 /** The catalog that sessions begin in. */
 export const currentCatalog = signal("");
 
-const asked = new Set<string>();
+/** Tables whose columns are known, and requests for columns that are running. */
+const loaded = new Set<string>();
+const asked = new Map<string, Promise<void>>();
 
 /** Loads schemas, then their tables. */
 export async function loadNames(): Promise<void> {
@@ -39,21 +41,29 @@ export async function loadNames(): Promise<void> {
     const tables = await api.tables(catalog, schema);
     (found[catalog] ??= {})[schema] = Object.fromEntries(tables.map((table) => [table.name, []]));
   }
-  asked.clear();
+  loaded.clear();
   names.value = found;
 }
 
-/** Have the columns of the tables that `text` names. */
+/** Loads the columns of the tables that `text` names; returns when they are there. */
 export async function loadColumns(text: string): Promise<void> {
   const known = names.value;
-  const wanted = namedTables(known, text).filter((table) => !asked.has(JSON.stringify(table))).slice(0, ASKED_AT_ONCE_MAX);
-  for (const table of wanted) asked.add(JSON.stringify(table));
-  for (const { catalog, schema, table } of wanted) {
-    const columns = await api.columns(catalog, schema, table);
-    const tables = known[catalog]?.[schema];
-    if (tables) tables[table] = columns.map((column) => ({ name: column.name, type: column.sql_type }));
-  }
+  const wanted = namedTables(known, text).filter((table) => !loaded.has(JSON.stringify(table))).slice(0, ASKED_AT_ONCE_MAX);
+  await Promise.all(wanted.map((table) => loadOnce(known, table)));
   if (wanted.length && names.value === known) names.value = { ...known };
+}
+
+function loadOnce(known: Catalogs, table: TableName): Promise<void> {
+  const key = JSON.stringify(table);
+  const load = async () => {
+    const columns = await api.columns(table.catalog, table.schema, table.table);
+    const tables = known[table.catalog]?.[table.schema];
+    if (tables) tables[table.table] = columns.map((column) => ({ name: column.name, type: column.sql_type }));
+    loaded.add(key);
+  };
+  const loading = asked.get(key) ?? load().finally(() => asked.delete(key));
+  asked.set(key, loading);
+  return loading;
 }
 
 /** The tables whose names are words of `text`. */
