@@ -204,7 +204,7 @@ class SavedQueries:
         login = login_of(identity)
         if login is None:
             return _QueryRights(None, is_admin=False)
-        state = self._catalog.known_view().state
+        state = self._catalog.view().state
         return _QueryRights(caller_of(state, login).principals, is_admin=identity.is_admin)
 
     def _owned(self, identity: Identity, state: QueriesState, query_id: str, action: str) -> SavedQuery:

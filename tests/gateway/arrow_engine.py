@@ -322,6 +322,7 @@ class ArrowSession:
         tables = self.engine.tables
         match statement:
             case UseSchema(parts=parts):
+                self.engine._ensure_schema(parts[-1])
                 return self._use(list(parts))
             case UseCatalog(catalog=catalog):
                 return self._use([catalog, "default"])
@@ -354,7 +355,6 @@ class ArrowSession:
                 raise ScriptSyntaxError(type(statement).__name__)
 
     def _use(self, parts: list[str]) -> ResultStream:
-        self.engine._ensure_schema(parts[-1])
         self.current_catalog, self.current_schema = ([self.current_catalog, *parts])[-2:]
         return empty_result()
 

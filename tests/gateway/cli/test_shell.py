@@ -435,7 +435,7 @@ def test_session_is_opened_again_where_it_was(live: Live) -> None:
         make_shell(client, out, err).run_interactively(read_and_forget)
     assert err.getvalue().count("A new one is open in spark_catalog.shop;") == 1
     assert texts_of(live) == ["USE shop", "SHOW CURRENT NAMESPACE", "SELECT 1", "ROWS 1"]
-    assert [session.current_schema for session in live.engine.sessions] == ["default", "shop"]
+    assert [session.current_schema for session in live.engine.sessions] == ["shop", "shop"]
 
 
 def test_restarted_server_is_reached_by_the_next_statement() -> None:

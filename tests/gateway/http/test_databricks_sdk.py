@@ -16,9 +16,11 @@ from databricks.sdk import WorkspaceClient
 from databricks.sdk.errors import NotFound
 from databricks.sdk.errors.base import DatabricksError
 from databricks.sdk.service.sql import (
+    CreateQueryRequestQuery,
     Disposition,
     ExecuteStatementRequestOnWaitTimeout,
     Format,
+    LifecycleState,
     QueryFilter,
     QueryStatus,
     ResultManifest,
@@ -27,6 +29,7 @@ from databricks.sdk.service.sql import (
     StatementParameterListItem,
     StatementResponse,
     StatementState,
+    UpdateQueryRequestQuery,
 )
 
 from tests.gateway.arrow_engine import rows
@@ -259,3 +262,20 @@ def test_the_server_is_the_one_warehouse(live: Live) -> None:
     url = present(found.jdbc_url)
     assert f"127.0.0.1:{live.port}" in url and "httpPath=/sql/1.0/warehouses/abc%201;" in url
     client.statement_execution.execute_statement("SELECT 1", found.id)
+
+
+def test_saved_queries(live: Live) -> None:
+    queries = WorkspaceClient(host=live.url, token="any", auth_type="pat").queries
+    made = queries.create(
+        query=CreateQueryRequestQuery(display_name="Revenue", query_text="SELECT 1", parent_path="/reports")
+    )
+    query_id = present(made.id)
+    assert (made.display_name, made.parent_path, made.lifecycle_state) == ("Revenue", "/reports", LifecycleState.ACTIVE)
+    change = UpdateQueryRequestQuery(query_text="SELECT 2", description="for the board")
+    updated = queries.update(query_id, "query_text,description", query=change)
+    assert (updated.display_name, updated.query_text, updated.description) == ("Revenue", "SELECT 2", "for the board")
+    assert [each.display_name for each in queries.list(page_size=1)] == ["Revenue"]
+    assert queries.get(query_id).query_text == "SELECT 2"
+    queries.delete(query_id)
+    with pytest.raises(NotFound):
+        queries.get(query_id)

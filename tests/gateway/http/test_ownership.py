@@ -30,6 +30,8 @@ REQUESTS = [
     ("GET", f"{STATEMENTS}/{{statement}}/result/chunks/0", None),
     ("POST", f"{STATEMENTS}/{{statement}}/cancel", None),
     ("DELETE", f"{STATEMENTS}/{{statement}}", None),
+    ("GET", f"{SESSIONS}/{{session}}", None),
+    ("PATCH", f"{SESSIONS}/{{session}}", {"schema": "default"}),
     ("DELETE", f"{SESSIONS}/{{session}}", None),
     ("POST", STATEMENTS, {"statement": "SELECT 1", "session_id": "{session}"}),
 ]
