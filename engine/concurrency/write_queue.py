@@ -49,9 +49,8 @@ class WriteQueue:
         with self._locks.hold(table_root, cancel, wait_s_max) as has_waited:
             run = self._begin(table_root)
             if run is not None and run.is_pausing:
-                self._pause(run, cancel, has_version)
+                has_waited |= self._pause(run, cancel, has_version)
                 self._note_end(table_root, self._clock() if has_version else None)
-                has_waited = True
             yield has_waited
 
     def note_commit(self, table_root: str, version: int) -> None:
@@ -72,12 +71,17 @@ class WriteQueue:
                 self._runs[table_root] = run = run.before_commit(self._clock())
             return run
 
-    def _pause(self, run: CommitRun, cancel: CancelToken, has_version: Callable[[int], bool] | None) -> None:
-        part_s = max((run.until_s - run.committed_s) / _PARTS, _PART_S_MIN) if has_version else threading.TIMEOUT_MAX
+    def _pause(self, run: CommitRun, cancel: CancelToken, has_version: Callable[[int], bool] | None) -> bool:
+        """Returns whether others may have committed during the pause."""
+        looks = has_version is not None and run.is_alternating
+        part_s = max((run.until_s - run.committed_s) / _PARTS, _PART_S_MIN) if looks else threading.TIMEOUT_MAX
+        has_waited = False
         while (left_s := run.until_s - self._clock()) > 0:
             cancel.pause(min(left_s, part_s))
+            has_waited = True
             if has_version and has_version(run.version + 1):
-                return
+                return True
+        return has_waited and has_version is None
 
     def _note_end(self, table_root: str, seen_s: float | None) -> None:
         with self._guard:

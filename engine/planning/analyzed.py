@@ -34,6 +34,8 @@ class AnalyzedStatement:
     insert: InsertRows | None = None
     more_sources: tuple[ReadPlan, ...] = ()
     variables: tuple[str, ...] = ()
+    # Spark's value of the setting that the statement shows.
+    setting: str | None = None
 
     @property
     def query(self) -> ReadPlan:
@@ -50,6 +52,9 @@ class Analyzer(Protocol):
 
     def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
         """Returns the names of the session variables that `plan` reads; nothing runs."""
+
+    def setting(self, key: str) -> str | None:
+        """Returns the value or default of a Spark setting in the session; None if it has neither."""
 
 
 def with_columns(bound: BoundStatement, source: ReadPlan, analyzer: Analyzer) -> AnalyzedStatement:

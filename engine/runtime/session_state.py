@@ -107,7 +107,8 @@ class SessionState:
 
 
 _TEMPORARY_SCHEMA = ("system", "session")
-_GLOBAL_SCHEMA = ("system", "global_temp")
+GLOBAL_SCHEMA = "global_temp"
+_GLOBAL_SCHEMA = ("system", GLOBAL_SCHEMA)
 
 
 def temporary_name(name: str) -> TableName:

@@ -4,7 +4,7 @@ The spelling is Spark's: `true`, `1.0E10`, `NaN`, plain decimals, `2024-05-01 10
 zone without trailing zeros, intervals in Hive's format (`1 02:03:04.000000000`), bytes as upper-case hexadecimal
 digits. Arrays, maps and structs are JSON text without spaces, `[1,null]` and `{"a":1}`. Hive's own text for these is
 not always JSON; this is: strings are escaped, map keys are strings, and dates, timestamps, intervals, bytes and NaN are
-quoted, so a client may parse every complex cell.
+quoted, so a client may parse every complex cell. For clients of Hive map keys may be as in Spark's Thrift server.
 
 All functions are pure, and null stays null.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -39,8 +40,13 @@ _HEX = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.
 _ESCAPES = {char: json.dumps(char)[1:-1] for char in map(chr, range(32))}
 
 
-def to_text(values: pa.Array | pa.ChunkedArray, sql_type: str, time_zone: str) -> pa.StringArray:
-    """Returns `values` of the SQL type `sql_type` as text; `time_zone` is Spark's name of the session's time zone."""
+def to_text(
+    values: pa.Array | pa.ChunkedArray, sql_type: str, time_zone: str, *, has_bare_keys: bool = False
+) -> pa.StringArray:
+    """Returns `values` of the SQL type `sql_type` as text; `time_zone` is Spark's name of the session's time zone.
+
+    `has_bare_keys`: only map keys that are strings are quoted, as in Spark's Thrift server: `{1:null}`.
+    """
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if sql_type == "void":
@@ -48,7 +54,7 @@ def to_text(values: pa.Array | pa.ChunkedArray, sql_type: str, time_zone: str) -
     if pa.types.is_duration(values.type):
         return _durations(_cut(values, sql_type))
     if _is_nested(values.type):
-        return _mask_as(_json(values, time_zone), values)
+        return _mask_as(_Json(time_zone, has_bare_keys).text(values), values)
     return _scalar_text(values, time_zone)
 
 
@@ -246,36 +252,48 @@ def _hexadecimal(values: pa.Array) -> pa.StringArray:
     return _mask_as(pa.StringArray.from_buffers(len(filled), pa.py_buffer(moved), pa.py_buffer(digits)), values)
 
 
-def _json(values: pa.Array, time_zone: str) -> pa.StringArray:
-    """Returns the JSON text of each value; `null` for a null."""
-    kind = values.type
-    if pa.types.is_map(kind):
-        keys, items = _window(values, values.keys), _window(values, values.items)
-        names = _json(keys, time_zone) if _is_nested(keys.type) else _scalar_text(keys, time_zone)
-        pairs = pc.binary_join_element_wise(_quote(names), _json(items, time_zone), ":")
-        text = _wrap("{", _join(values, pairs), "}")
-    elif pa.types.is_struct(kind):
-        text = _struct(values, time_zone)
-    elif _is_nested(kind):
-        text = _wrap("[", _join(values, _json(_window(values, values.values), time_zone)), "]")
-    elif pa.types.is_floating(kind):
-        text = _scalar_text(values, time_zone)
-        text = pc.if_else(pc.is_finite(values), text, _quote(text))
-    elif any(matches(kind) for matches in _JSON_BARE):
-        text = _scalar_text(values, time_zone)
-    else:
-        text = _quote(_scalar_text(values, time_zone))
-    return pc.fill_null(_mask_as(text, values), "null")
+@dataclass(frozen=True, slots=True)
+class _Json:
+    """Formats nested values."""
 
+    time_zone: str
+    has_bare_keys: bool
 
-def _struct(values: pa.StructArray, time_zone: str) -> pa.StringArray:
-    if values.type.num_fields == 0:
-        return pa.array(["{}"] * len(values), pa.string())
-    members = [
-        pc.binary_join_element_wise(json.dumps(field.name, ensure_ascii=False), _json(values.field(i), time_zone), ":")
-        for i, field in enumerate(values.type)
-    ]
-    return _wrap("{", pc.binary_join_element_wise(*members, ","), "}")
+    def text(self, values: pa.Array) -> pa.StringArray:
+        """Returns the JSON text of each value; `null` for a null."""
+        kind = values.type
+        if pa.types.is_map(kind):
+            keys, items = _window(values, values.keys), _window(values, values.items)
+            pairs = pc.binary_join_element_wise(self._keys(keys), self.text(items), ":")
+            text = _wrap("{", _join(values, pairs), "}")
+        elif pa.types.is_struct(kind):
+            text = self._struct(values)
+        elif _is_nested(kind):
+            text = _wrap("[", _join(values, self.text(_window(values, values.values))), "]")
+        elif pa.types.is_floating(kind):
+            text = _scalar_text(values, self.time_zone)
+            text = pc.if_else(pc.is_finite(values), text, _quote(text))
+        elif any(matches(kind) for matches in _JSON_BARE):
+            text = _scalar_text(values, self.time_zone)
+        else:
+            text = _quote(_scalar_text(values, self.time_zone))
+        return pc.fill_null(_mask_as(text, values), "null")
+
+    def _keys(self, keys: pa.Array) -> pa.StringArray:
+        if self.has_bare_keys:
+            is_string = pa.types.is_string(keys.type) or pa.types.is_large_string(keys.type)
+            return self.text(keys) if is_string or _is_nested(keys.type) else _scalar_text(keys, self.time_zone)
+        names = self.text(keys) if _is_nested(keys.type) else _scalar_text(keys, self.time_zone)
+        return _quote(names)
+
+    def _struct(self, values: pa.StructArray) -> pa.StringArray:
+        if values.type.num_fields == 0:
+            return pa.array(["{}"] * len(values), pa.string())
+        members = [
+            pc.binary_join_element_wise(json.dumps(field.name, ensure_ascii=False), self.text(values.field(i)), ":")
+            for i, field in enumerate(values.type)
+        ]
+        return _wrap("{", pc.binary_join_element_wise(*members, ","), "}")
 
 
 def _window(values: pa.Array, children: pa.Array) -> pa.Array:

@@ -58,6 +58,10 @@ class ExecutionContext:
         """Returns the names of the session variables that `plan` reads; nothing runs."""
         return self.executor.variables_read(plan, self.request)
 
+    def setting(self, key: str) -> str | None:
+        """Returns the value or default of a Spark setting in the session; None if it has neither."""
+        return self.executor.get_setting(key)
+
     def examine(self, plan: ReadPlan) -> Examination:
         """Returns the column types and dependencies of `plan`; nothing runs."""
         return self.executor.examine(plan, self.request, self.parameters)

@@ -1,7 +1,8 @@
 """The wire format for a statement's rows: chosen once, when the statement is sent, and then fixed.
 
 Hive's clients receive columns, or rows before V6; intervals are strings before V8, which has no types for them.
-Databricks' clients receive null columns as strings. They declare with each statement what formats they can read, and
+Databricks' clients receive null columns as strings, and map keys as strings in JSON; Hive's clients receive map keys as
+Spark's Thrift server writes them. Databricks' clients declare with each statement what formats they can read, and
 the metadata names the chosen one. Metadata calls and logs are always columns.
 """
 
@@ -109,11 +110,12 @@ class ShapedResult:
         return tuple(encode_fetch_response(SUCCESS, page.has_more, self._row_set(page), metadata))
 
     def _row_set(self, page: Page) -> Any:
+        has_bare_keys = not self.form.is_extended
         match self.form.kind:
             case RowSetKind.ROWS:
-                return encode_rows(page.rows, page.row_offset, self.time_zone)
+                return encode_rows(page.rows, page.row_offset, self.time_zone, has_bare_keys=has_bare_keys)
             case RowSetKind.COLUMNS:
-                return encode_columns(page.rows, page.row_offset, self.time_zone)
+                return encode_columns(page.rows, page.row_offset, self.time_zone, has_bare_keys=has_bare_keys)
             case RowSetKind.ARROW:
                 batches = arrow_batches(page.rows, self._arrow_schema, self.time_zone)
                 messages = [(batch_message(one, compressed=self.form.is_compressed), one.num_rows) for one in batches]

@@ -50,9 +50,9 @@ def encode_arrow(batches: Sequence[tuple[bytes, int]], row_offset: int) -> Itera
     yield _STOP
 
 
-def encode_columns(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[bytes]:
+def encode_columns(rows: pa.Table, row_offset: int, time_zone: str, *, has_bare_keys: bool = False) -> Iterator[bytes]:
     """Encodes a TRowSet with columns, in pieces; the schema of `rows` has SQL types, timestamps are shown in
-    `time_zone`.
+    `time_zone`. `has_bare_keys` as in `to_text`.
     """
     yield _field(TType.I64, 1) + struct.pack(">q", row_offset)
     yield _field(TType.LIST, 2) + _list(TType.STRUCT, 0)
@@ -60,7 +60,7 @@ def encode_columns(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[
     for field_, column in zip(rows.schema, rows.columns, strict=True):
         sql_type = sql_type_of(field_)
         slot = column_type(sql_type).slot
-        values = wire_values(column, slot, sql_type, time_zone)
+        values = wire_values(column, slot, sql_type, time_zone, has_bare_keys=has_bare_keys)
         yield _field(TType.STRUCT, slot.value.field_id)
         yield _field(TType.LIST, 1) + _list(slot.value.element, len(values))
         yield _encode_values(values, slot)
@@ -70,10 +70,10 @@ def encode_columns(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[
     yield _STOP
 
 
-def encode_rows(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[bytes]:
+def encode_rows(rows: pa.Table, row_offset: int, time_zone: str, *, has_bare_keys: bool = False) -> Iterator[bytes]:
     """Encodes a TRowSet with rows, for clients before V6; a null is a value that is not set."""
     columns = [
-        _cells(column, column_type(sql_type_of(field_)), sql_type_of(field_), time_zone)
+        _cells(column, column_type(sql_type_of(field_)), sql_type_of(field_), time_zone, has_bare_keys=has_bare_keys)
         for field_, column in zip(rows.schema, rows.columns, strict=True)
     ]
     yield encode_struct(TRowSet(row_offset, [TRow(list(cells)) for cells in zip(*columns, strict=True)]))
@@ -101,12 +101,12 @@ def encode_with_results(response: Any, results: TSparkDirectResults, fetched: It
     yield _STOP + _STOP
 
 
-def wire_values(column: pa.ChunkedArray, slot: Slot, sql_type: str, time_zone: str) -> pa.Array:
+def wire_values(column: pa.ChunkedArray, slot: Slot, sql_type: str, time_zone: str, *, has_bare_keys: bool) -> pa.Array:
     """Returns the column as one array with the slot's kind: numbers and bytes unchanged, everything else as text."""
     values = column.combine_chunks()
     match slot:
         case Slot.STRING:
-            return to_text(values, sql_type, time_zone)
+            return to_text(values, sql_type, time_zone, has_bare_keys=has_bare_keys)
         case Slot.BINARY:
             return values.cast(pa.binary())
         case Slot.DOUBLE if pa.types.is_float32(values.type):
@@ -157,9 +157,11 @@ def _encode_strings(values: pa.Array) -> bytes:
     return bytes(content[: np.frombuffer(ends, np.int32)[count]])
 
 
-def _cells(column: pa.ChunkedArray, kind: ColumnType, sql_type: str, time_zone: str) -> Iterable[TColumnValue]:
+def _cells(
+    column: pa.ChunkedArray, kind: ColumnType, sql_type: str, time_zone: str, *, has_bare_keys: bool
+) -> Iterable[TColumnValue]:
     spec = kind.slot.value
-    values = wire_values(column, kind.slot, sql_type, time_zone).to_pylist()
+    values = wire_values(column, kind.slot, sql_type, time_zone, has_bare_keys=has_bare_keys).to_pylist()
     if kind.slot is Slot.BINARY:
         values = [None if value is None else value.decode("utf-8", "replace") for value in values]
         spec = Slot.STRING.value

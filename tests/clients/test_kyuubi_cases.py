@@ -1,8 +1,7 @@
 """Calls of Kyuubi's SparkOperationSuite, replayed with Hive's JDBC driver and over Thrift.
 
 Cases that depend on Kyuubi itself are left out (its functions, Scala code, plan-only mode, result formats, delegation
-tokens). Results differ on purpose where nested values are JSON, so keys of maps are in quotes; where variables are not
-substituted in strings; where lists of tables do not include global temporary views; and where a session may open with
+tokens). Results differ on purpose where variables are not substituted in strings, and where a session may open with
 settings that have no effect.
 """
 
@@ -53,7 +52,9 @@ VALUES = [
     ("array()", "[]", "ARRAY", LONG, 0),
     ("array(NULL)", "[null]", "ARRAY", LONG, 0),
     ("map()", "{}", "JAVA_OBJECT", LONG, 0),
-    ("map(1, NULL)", '{"1":null}', "JAVA_OBJECT", LONG, 0),
+    ("map(1, NULL)", "{1:null}", "JAVA_OBJECT", LONG, 0),
+    ("map('1', map(true, 1.5D))", '{"1":{true:1.5}}', "JAVA_OBJECT", LONG, 0),
+    ("map(DATE '2018-11-17', 'a')", '{2018-11-17:"a"}', "JAVA_OBJECT", LONG, 0),
     ("named_struct('a', NULL, 'b', 4)", '{"a":null,"b":4}', "STRUCT", LONG, 0),
 ]
 
@@ -113,9 +114,40 @@ def test_settings_of_a_session_are_its_own(client: ThriftClient) -> None:
     changed, other = open_session(client, configuration=configuration), open_session(client)
     key = "spark.sql.shuffle.partitions"
     assert cells(fetch(client, execute(client, changed, f"SET {key}"))) == [[key], ["4"]]
-    assert cells(fetch(client, execute(client, other, f"SET {key}"))) == [[key], ["<undefined>"]]
+    (_, [default]) = cells(fetch(client, execute(client, other, f"SET {key}")))
+    assert default.isdigit() and default != "4"
     key = "spark.sql.autoBroadcastJoinThreshold"
     assert cells(fetch(client, execute(client, changed, f"SET {key}"))) == [[key], ["-1"]]
+
+
+def test_key_without_a_value_has_its_default(client: ThriftClient) -> None:
+    session = open_session(client)
+    for key, default in (
+        ("spark.sql.autoBroadcastJoinThreshold", "10485760b"),
+        ("spark.sql.ansi.enabled", "true"),
+        ("kyuubi.unknown", "<undefined>"),
+    ):
+        assert cells(fetch(client, execute(client, session, f"SET {key}"))) == [[key], [default]]
+    execute(client, session, "SET spark.sql.ansi.enabled = false")
+    execute(client, session, "RESET spark.sql.ansi.enabled")
+    key = "spark.sql.ansi.enabled"
+    assert cells(fetch(client, execute(client, session, f"SET {key}"))) == [[key], ["true"]]
+
+
+def test_tables_include_global_temporary_views(client: ThriftClient) -> None:
+    session = open_session(client)
+    execute(client, session, "CREATE GLOBAL TEMPORARY VIEW kyuubi_view COMMENT 'shared' AS SELECT 1 AS a")
+
+    def tables(schema: str, name: str, types: list[str] | None = None) -> Any:
+        request = t.TGetTablesReq(session, schemaName=schema, tableName=name, tableTypes=types)
+        return cells(client.FetchResults(t.TFetchResultsReq(client.GetTables(request).operationHandle, maxRows=10)))[:5]
+
+    row = [[""], ["global_temp"], ["kyuubi_view"], ["VIEW"], ["shared"]]
+    assert tables("global_temp", "%") == tables("%", "kyuubi_view") == tables("%", "kyuubi%", ["VIEW"]) == row
+    for found in (tables("default", "kyuubi%"), tables("%", "kyuubi%", ["TABLE"]), tables("global_temp", "k_")):
+        assert found[2] == []
+    execute(client, session, "DROP VIEW global_temp.kyuubi_view")
+    assert tables("%", "kyuubi_view")[2] == []
 
 
 def test_session_with_an_unknown_schema_is_rejected(client: ThriftClient) -> None:

@@ -35,6 +35,9 @@ class NoAnalyzer:
     def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
         raise AssertionError(f"asked for the variables of {plan.text}")
 
+    def setting(self, key: str) -> str | None:
+        raise AssertionError(f"asked for the setting {key}")
+
 
 def planned(text: str, state: SessionState, sources: Sources, analyzer: Analyzer | None = None) -> Plan:
     bound = bind_statement(parse_one(text), Binder(state, sources, NO_CONSTANTS))

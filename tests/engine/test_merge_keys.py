@@ -40,6 +40,9 @@ class Columns:
     def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
         return ()
 
+    def setting(self, key: str) -> str | None:
+        return None
+
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> BareLake:

@@ -18,6 +18,7 @@ from catalog.entries import TableEntry
 from catalog.names import Matcher, jdbc_matcher, matches_all
 from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
 from engine.runtime.results import BIGINT, BOOLEAN, INT, STRING, STRING_MAP, ResultStream, small_result, sql_field
+from engine.runtime.session_state import GLOBAL_SCHEMA
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.listings.statement import ListColumns, ListFiles, ListFunctions, ListSchemas, ListTables
 from engine.tables.column_metadata import DEFAULT
@@ -45,13 +46,17 @@ def list_objects(bound: BoundStatement, statement: ListStatement) -> Outcome:
 
 
 def _tables(bound: BoundStatement, statement: ListTables) -> ResultStream:
-    rows = []
+    rows: list[tuple[str | None, ...]] = []
     comments = bound.comments()
     schemas, tables = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.table_pattern)
     for relation in bound.view.find_relations(statement.catalog, schemas, tables):
         kind = "TABLE" if isinstance(relation, TableEntry) else "VIEW"
         if not statement.types or kind in statement.types:
             rows.append((*relation.name.parts, kind, comments.get(relation.name, relation.comment)))
+    # As in Spark, global temporary views have a schema, but no catalog.
+    if statement.catalog is None and schemas(GLOBAL_SCHEMA) and (not statement.types or "VIEW" in statement.types):
+        views = (view for view in bound.state.global_views.values() if tables(view.name.table))
+        rows += [(None, GLOBAL_SCHEMA, view.name.table, "VIEW", view.comment) for view in views]
     columns = {"catalog": STRING, "schema": STRING, "table": STRING, "type": STRING, "comment": STRING}
     return small_result(columns, rows)
 

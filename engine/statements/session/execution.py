@@ -52,7 +52,8 @@ def show_settings(bound: BoundStatement, statement: ShowSettings) -> Outcome:
     state = bound.state
     if statement.key is not None:
         setting = find_setting(statement.key)
-        row = displayed_key(statement.key), _value_text(state, setting.key)
+        value = state.value(setting.key)
+        row = displayed_key(statement.key), (statement.default or _UNSET) if value is None else value
         return Outcome(result=string_rows(("key", "value"), (row,)))
     if statement.verbose:
         rows = sorted((row.key, _value_text(state, row.key), row.doc) for row in SETTINGS.values())

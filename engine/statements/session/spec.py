@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from catalog.grants.conditions import RequiredPrivilege, Requirement
@@ -12,6 +13,10 @@ from catalog.state import DEFAULT_SCHEMA_NAME
 from catalog.system.system_views import is_system_schema
 from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import BoundStatement
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
+from engine.planning.plans.reads import CommandPlan
+from engine.runtime.settings import SETTINGS, find_setting
+from engine.statements.format_planning import FormatPlanners
 from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.spec import StatementSpec, answer_spec, effect, names_nothing, unrestricted
@@ -31,6 +36,17 @@ def _require_schema(bound: BoundStatement, statement: UseSchema) -> Iterable[Req
 
 def _require_catalog(bound: BoundStatement, statement: UseCatalog) -> Iterable[Requirement]:
     return [RequiredPrivilege(Privilege.USE_CATALOG, bound.view.catalog(CatalogName(statement.catalog)))]
+
+
+def _read_default(bound: BoundStatement, statement: ShowSettings, analyzer: Analyzer) -> AnalyzedStatement:
+    """Reads Spark's own value of a setting that the session has not set."""
+    setting = None if statement.key is None else SETTINGS.get(find_setting(statement.key).key.lower())
+    has_default = setting is not None and setting.is_spark and bound.state.value(setting.key) is None
+    return AnalyzedStatement(bound=bound, setting=analyzer.setting(setting.key) if setting and has_default else None)
+
+
+def _plan_show(analyzed: AnalyzedStatement, statement: ShowSettings, _: FormatPlanners) -> CommandPlan:
+    return CommandPlan(statement=replace(statement, default=analyzed.setting), bound=analyzed.bound)
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
@@ -63,12 +79,16 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         example="SET spark.sql.session.timeZone = UTC",
         answer=set_setting,
     ),
-    unrestricted(
-        ShowSettings,
-        "SET (show)",
-        syntax="SET [-v] [key]",
-        example="SET -v",
-        answer=show_settings,
+    replace(
+        unrestricted(
+            ShowSettings,
+            "SET (show)",
+            syntax="SET [-v] [key]",
+            example="SET -v",
+            answer=show_settings,
+        ),
+        analyze=_read_default,
+        plan=_plan_show,
     ),
     unrestricted(
         ResetSetting,

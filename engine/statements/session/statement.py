@@ -30,10 +30,11 @@ class SetSetting(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowSettings(Statement):
-    """`SET` (key None: all), `SET -v`, `SET key`."""
+    """`SET` (key None: all), `SET -v`, `SET key`, which shows `default` if the session has not set the key."""
 
     key: str | None = None
     verbose: bool = False
+    default: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

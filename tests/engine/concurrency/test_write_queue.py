@@ -177,9 +177,9 @@ def test_writer_without_others_pauses_for_less_than_a_twentieth_of_the_time(own_
 
 
 @pytest.mark.parametrize("idle_s", [6, 10, 60])
-def test_writer_that_commits_at_intervals_costs_a_tenth_of_the_time(idle_s: int) -> None:
+def test_writer_that_commits_at_intervals_costs_an_eighth_of_the_time(idle_s: int) -> None:
     found = race_after_foreign_commit(0.05, 300, write_s=0.3, attempt_s=0.02, idle_s=idle_s)
-    assert found.paused_s < 30
+    assert found.paused_s < 300 / 8
     assert found.log.writers.count("other") >= 0.95 * 300 / (idle_s + 0.32)
 
 
@@ -244,5 +244,5 @@ def test_cancellation_ends_the_pause() -> None:
     clock.cancel()
     with pytest.raises(StatementCancelled), write_queue.hold(TABLE, clock):
         raise AssertionError
-    with write_queue.hold(TABLE, Clock()) as has_waited:
-        assert has_waited
+    with write_queue.hold(TABLE, Clock(), wait_s_max=0) as has_waited:
+        assert not has_waited

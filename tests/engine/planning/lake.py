@@ -72,6 +72,9 @@ class FixedAnswers:
     def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
         return self.variables
 
+    def setting(self, key: str) -> str | None:
+        return None
+
 
 def delta_definition(definition: TableDefinition | None) -> Definition:
     assert isinstance(definition, Definition)

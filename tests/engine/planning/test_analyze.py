@@ -29,6 +29,9 @@ class RecordedColumns:
         self.variables.append(plan.text)
         return ("x",)
 
+    def setting(self, key: str) -> str | None:
+        return None
+
 
 def analyzed(planning: PlanningLake, text: str) -> tuple[AnalyzedStatement, RecordedColumns]:
     query = RecordedColumns()

@@ -160,6 +160,25 @@ def test_maps_parse_back(cells: list[dict[str, int | None] | None]) -> None:
     assert [None if cell is None else json.loads(cell) for cell in text.to_pylist()] == cells
 
 
+@pytest.mark.parametrize(
+    ("key", "kind", "text"),
+    [
+        (1, pa.int32(), "1"),
+        (True, pa.bool_(), "true"),
+        (1.5, pa.float64(), "1.5"),
+        (Decimal("1.50"), pa.decimal128(4, 2), "1.50"),
+        (dt.date(2024, 5, 1), pa.date32(), "2024-05-01"),
+        ('a"b', pa.string(), '"a\\"b"'),
+        ([1], pa.list_(pa.int32()), "[1]"),
+    ],
+)
+def test_bare_keys_are_quoted_if_they_are_strings(key: object, kind: pa.DataType, text: str) -> None:
+    maps = pa.array([[(key, "x")], None], pa.map_(kind, pa.string()))
+    assert to_text(maps, "map", "UTC", has_bare_keys=True).to_pylist() == [f'{{{text}:"x"}}', None]
+    nested = pa.array([[[(key, "x")]]], pa.list_(maps.type))
+    assert to_text(nested, "array", "UTC", has_bare_keys=True).to_pylist() == [f'[{{{text}:"x"}}]']
+
+
 @pytest.mark.parametrize("kind", NO_OFFSETS_KINDS, ids=str)
 def test_lists_without_offsets_are_empty(kind: pa.DataType) -> None:
     assert to_text(without_offsets(kind, 2), "any", "UTC").to_pylist() == [None, None]
