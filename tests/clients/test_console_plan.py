@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.clients.console_pages import browser, page, run
-from tests.clients.fix_server import RealServer
 
 pytestmark = pytest.mark.console
 __all__ = ["browser", "page"]
@@ -36,8 +35,7 @@ def test_plan_is_a_graph_with_rows_pruning_and_the_slowest_node(page: Page) -> N
 def test_keys_move_between_operators_and_zoom(page: Page) -> None:
     shown = profile(page, "SELECT channel, max(order_id + 8) FROM shop.orders GROUP BY channel")
     graph = shown.get_by_role("group", name="Executed plan")
-    graph.get_by_role("button", name=re.compile("^Scan")).focus()
-    page.keyboard.press("Enter")
+    graph.get_by_role("button", name=re.compile("^Scan")).press("Enter")
     details = shown.locator(".plan-details")
     expect(details).to_contain_text("FileScan parquet")
     expect(details).to_contain_text("number of files read")
@@ -53,8 +51,8 @@ def test_keys_move_between_operators_and_zoom(page: Page) -> None:
     expect(shown.locator(".plan-text")).to_contain_text(re.compile(r"\n +Scan parquet \(shop.orders; "))
 
 
-def test_answers_without_a_plan_say_why(page: Page, server: RealServer) -> None:
+def test_answers_without_a_plan_say_why(page: Page) -> None:
     query = "SELECT channel, max(order_id + 9) FROM shop.orders GROUP BY channel"
-    server.http().run(query)
+    profile(page, query)
     shown = profile(page, query)
     expect(shown).to_contain_text("The rows came from the result cache, and nothing was executed.")

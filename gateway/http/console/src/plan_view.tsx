@@ -158,7 +158,7 @@ function Node({ placed, isSlowest, isCurrent, isFocusable, onShow }: {
       class={`plan-node${isSlowest ? " slowest" : ""}${isCurrent ? " current" : ""}`}
       transform={`translate(${x - width / 2} ${y - height / 2})`}
       role="button"
-      tabIndex={isFocusable ? 0 : -1}
+      tabindex={isFocusable ? 0 : -1}
       data-node={node.id}
       aria-pressed={isCurrent}
       aria-label={[node.name, ...lines, isSlowest && strings.plan.isSlowest].filter(Boolean).join(", ")}
