@@ -28,7 +28,7 @@ KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format lock conditions reference docs bench coverage mutation oracle clean java chromium minio
+.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format lock conditions reference screenshots docs bench coverage mutation oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ lint: $(VENV)/.installed-test ## check style and types
 reference: $(VENV)/.installed-test ## write the SQL reference of the shell, and the generated pages of the documentation
 	$(RUN) tests.tidy.sql_reference
 	$(RUN) tests.docs.reference_pages
+
+screenshots: $(VENV)/.installed-test ## take the pictures of the console for the documentation; needs Chromium
+	$(RUN) tests.docs.screenshots
 
 docs: $(VENV)/.installed-test ## build the documentation into build/site; a broken link or anchor is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

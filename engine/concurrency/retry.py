@@ -76,17 +76,18 @@ class RetryPolicy:
         table_root: str,
         version_of: Callable[[T], int],
         catch_up: Callable[[], None] = lambda: None,
+        has_version: Callable[[int], bool] | None = None,
     ) -> tuple[T | None, int]:
         """Calls `attempt` until its result is not None.
 
         Returns the result, or None at the limits, and the number of attempts. The statement is not canceled during an
         attempt, nor after a successful one. `version_of` returns the version that an attempt committed. `catch_up`
-        rebases on other commits after waiting for a turn.
+        rebases on other commits after waiting for a turn. `has_version` ends a pause as soon as others have committed.
         """
         self.cancel.reopen()  # may be sealed by the statement's earlier commit
         if self.write_queue is None:
             return self._rebase(attempt)
-        with self.write_queue.hold(table_root, self.cancel, self.queue_s_max) as has_waited:
+        with self.write_queue.hold(table_root, self.cancel, self.queue_s_max, has_version) as has_waited:
             if has_waited:
                 catch_up()
             done, attempts = self._rebase(attempt)

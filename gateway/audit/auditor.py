@@ -22,7 +22,13 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, NotRequired, Protocol, TypedDict, assert_never
 
-from catalog.conditions import AuditNotWritten, InsufficientPermissions, TooManyFailures, ViewOwnerLacksPrivileges
+from catalog.conditions import (
+    AuditNotWritten,
+    InsufficientPermissions,
+    LogInNotStarted,
+    TooManyFailures,
+    ViewOwnerLacksPrivileges,
+)
 from catalog.errors import SqlError
 from catalog.grants.right_differences import RightDifference
 from engine.runtime.accesses import StatementAccess
@@ -140,10 +146,10 @@ class LogAuditor:
         """Records a failed login. `user` is the name from the client, which may be a token. Never raises, so that the
         client gets the original error.
 
-        Throttled attempts are recorded once a minute for each name and address.
+        Attempts that were rejected before any check are recorded once a minute for each name and address.
         """
         # An attacker must not be able to fill the disk with denied attempts.
-        if isinstance(error, TooManyFailures) and not self._is_new((user, origin.peer)):
+        if isinstance(error, TooManyFailures | LogInNotStarted) and not self._is_new((user, origin.peer)):
             return
         # Some clients put a token into the user's field.
         name = user and redact(user)[:200]

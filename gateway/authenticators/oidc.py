@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import logging
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from catalog.conditions import (
     LogInNotStarted,
     ProviderRefused,
     ProviderUnavailable,
+    TooManyLogIns,
 )
 from engine.runtime.identity import Identity
 from gateway.authenticators.chain import Chain
@@ -40,6 +42,8 @@ from gateway.authenticators.peer import Peer
 logger = logging.getLogger(__name__)
 
 _REASON_MAX = 200
+# Each occupies a thread while the provider responds, and anybody can send an invalid code.
+_CONCURRENT_MAX = 16
 # A longer ID token does not fit into the URL of a logout.
 _HINT_MAX = 4096
 
@@ -79,6 +83,7 @@ class Oidc:
         self._chain = chain
         self._clock = clock
         self._tokens = JwtTokens(policy.tokens, issuer, clock)
+        self._free = threading.BoundedSemaphore(_CONCURRENT_MAX)
 
     @property
     def has_passwords(self) -> bool:
@@ -113,7 +118,8 @@ class Oidc:
 
     def finish(self, parameters: Mapping[str, str], secret: str, redirect_uri: str, peer: Peer) -> ProviderLogIn:
         """Returns the login that `parameters` complete. Raises :class:`LogInNotStarted` without the matching secret,
-        and :class:`ProviderRefused`, :class:`ProviderUnavailable`, :class:`LogInNotAllowed`, :class:`PlaintextRefused`.
+        and :class:`ProviderRefused`, :class:`ProviderUnavailable`, :class:`LogInNotAllowed`, :class:`TooManyLogIns`,
+        :class:`PlaintextRefused`.
         """
         self._chain.ensure_encrypted(peer)
         # First, because anybody can send a browser here: no other parameter is used, or shown, without it.
@@ -124,19 +130,12 @@ class Oidc:
             raise ProviderRefused("the response is from another provider")
         if "error" in parameters or not parameters.get("code"):
             raise ProviderRefused(_reason(parameters))
+        if not self._free.acquire(blocking=False):
+            raise TooManyLogIns()
         try:
-            answer = self._redeem(parameters["code"], _derive(secret, "code_verifier"), redirect_uri)
-            id_token = answer.get("id_token")
-            if not isinstance(id_token, str):
-                raise ProviderRefused("the provider sent no ID token")
-            identity = self._identity(id_token, answer.get("access_token"), _derive(secret, "nonce"))
-        except IssuerUnusable as error:
-            raise _unavailable(error) from error
-        except ProviderRefused:
-            raise
-        except INVALID_TOKEN as error:
-            logger.warning("an ID token was refused: %.200r", error)
-            raise ProviderRefused("its ID token is not valid, for a reason in the server's log") from None
+            identity, id_token = self._redeem(parameters["code"], secret, redirect_uri)
+        finally:
+            self._free.release()
         allowed = self.policy.allowed_groups
         if allowed and allowed.isdisjoint(map(fold_name, identity.groups)):
             raise LogInNotAllowed(identity.principal)
@@ -153,7 +152,23 @@ class Oidc:
         parameters = {"client_id": self.policy.client_id, "post_logout_redirect_uri": return_to}
         return _with_parameters(url, parameters | hint) if url else ""
 
-    def _redeem(self, code: str, verifier: str, redirect_uri: str) -> Mapping[str, Any]:
+    def _redeem(self, code: str, secret: str, redirect_uri: str) -> tuple[Identity, str]:
+        """Returns the identity for a code, and the ID token."""
+        try:
+            answer = self._request_tokens(code, _derive(secret, "code_verifier"), redirect_uri)
+            id_token = answer.get("id_token")
+            if not isinstance(id_token, str):
+                raise ProviderRefused("the provider sent no ID token")
+            return self._identity(id_token, answer.get("access_token"), _derive(secret, "nonce")), id_token
+        except IssuerUnusable as error:
+            raise _unavailable(error) from error
+        except ProviderRefused:
+            raise
+        except INVALID_TOKEN as error:
+            logger.warning("an ID token was refused: %.200r", error)
+            raise ProviderRefused("its ID token is not valid, for a reason in the server's log") from None
+
+    def _request_tokens(self, code: str, verifier: str, redirect_uri: str) -> Mapping[str, Any]:
         """Returns the token endpoint's response (RFC 6749, section 4.1.3)."""
         client_id, client_secret = self.policy.client_id, self.policy.client_secret
         form = {

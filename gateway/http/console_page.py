@@ -22,7 +22,9 @@ from gateway.http.callers import Callers
 from gateway.lifecycle import Lifecycle
 from gateway.release import VERSION
 
-_CONNECT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+_CONNECT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; frame-ancestors 'none'; base-uri 'none'"
+)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; connect-src 'self'; "
     "img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -55,6 +57,7 @@ def console_blueprint(
         url = public_url or request.root_url.rstrip("/")
         address = urlsplit(url)
         is_secure = address.scheme == "https"
+        nonce = secrets.token_urlsafe(16)
         page = Response(
             render_template(
                 "index.html",
@@ -66,9 +69,10 @@ def console_blueprint(
                 http_port=address.port or (443 if is_secure else 80),
                 is_secure=is_secure,
                 has_logins=callers.has_logins,
+                nonce=nonce,
             )
         )
-        page.headers["Content-Security-Policy"] = _CONNECT_POLICY
+        page.headers["Content-Security-Policy"] = _CONNECT_POLICY.format(nonce=nonce)
         return page
 
     @routes.get("/")

@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -48,14 +49,13 @@ class UserServer:
         return rows
 
 
-@pytest.fixture(scope="session")
-def users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserServer]:
-    folder = tmp_path_factory.mktemp("users")
-    for private in ("lake", "catalog"):
-        (folder / private).mkdir(mode=0o700)
+@contextmanager
+def user_server(folder: Path, lake: Path) -> Iterator[UserServer]:
+    """Serves a lake to the users of `make_users`; the files of the server are in `folder`."""
+    (folder / "catalog").mkdir(mode=0o700)
     process = ServerProcess(
         folder,
-        str(folder / "lake"),
+        str(lake),
         GATEWAY_LAKE_CATALOG_FOLDER=str(folder / "catalog"),
         GATEWAY_AUTHENTICATION_METHODS='["password", "token"]',
         GATEWAY_AUTHENTICATION_PASSWORD_FILE=str(make_users(folder / "passwords")),
@@ -63,13 +63,21 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserServer]:
         GATEWAY_AUTHENTICATION_ADMINS='["ann"]',
     )
     try:
-        server = UserServer(process.ports()["http"])
-        for text in _SETUP:
-            server.rows(text)
-        yield server
+        yield UserServer(process.ports()["http"])
     finally:
         process.popen.send_signal(signal.SIGTERM)
         process.end()
+
+
+@pytest.fixture(scope="session")
+def users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserServer]:
+    folder = tmp_path_factory.mktemp("users")
+    lake = folder / "lake"
+    lake.mkdir()
+    with user_server(folder, lake) as server:
+        for text in _SETUP:
+            server.rows(text)
+        yield server
 
 
 @contextmanager

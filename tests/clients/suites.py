@@ -7,7 +7,7 @@ Dependencies are installed from PyPI and npm.
 Prints a table with passed, failed, and skipped tests for each suite, and stores the suites' output in
 `.clients/reports`. The suites also test features that only their own servers have, so `known_failures` lists each
 suite's failing tests with reasons; `--record` writes it. The exit code is 1 if other tests fail, or if a suite does not
-run.
+run to its end.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyhive import hive
 
 from tests.certificates import make_certificate
@@ -254,8 +255,8 @@ def _make_tables(port: int) -> None:
             cursor.execute(statement)
 
 
-def _outcomes(suite: Suite, checkouts: Path, server: Started) -> Outcomes:
-    """Returns each test's outcome; empty if the suite did not run."""
+def _outcomes(suite: Suite, checkouts: Path, server: Started) -> tuple[Outcomes, str]:
+    """Returns each test's outcome, and why the suite did not run to its end; an empty text if it did."""
     environment = client_environment(suite.environment, *suite.packages) if suite.packages else Path()
     run = suite.run(checkouts / (suite.checkout or ""), environment, server)
     result = REPORTS / f"{suite.file_name}.json"
@@ -282,7 +283,14 @@ def _outcomes(suite: Suite, checkouts: Path, server: Started) -> Outcomes:
                 os.killpg(running.pid, signal.SIGKILL)
             running.wait()
     found = json.loads(result.read_text()) if result.exists() else {}
-    return mocha_outcomes(found) if found and run.command else {name: tuple(each) for name, each in found.items()}
+    if not found:
+        return {}, "did not run"
+    if run.command:
+        return mocha_outcomes(found), ""
+    # An interrupted run writes the outcomes so far.
+    is_whole = running.returncode in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    ended = "" if is_whole else f"did not run to its end (exit code {running.returncode})"
+    return {name: tuple(each) for name, each in found.items()}, ended
 
 
 def mocha_outcomes(report: Mapping[str, Any]) -> Outcomes:
@@ -311,12 +319,12 @@ def _record(suite: Suite, failures: Mapping[str, str]) -> None:
 
 
 def run_suite(suite: Suite, checkouts: Path, server: Started, *, record: bool) -> bool:
-    """Prints a suite's row; returns if it ran and only known failures occurred."""
-    outcomes = _outcomes(suite, checkouts, server)
+    """Prints a suite's row; returns if it ran to its end and only known failures occurred."""
+    outcomes, problem = _outcomes(suite, checkouts, server)
     counts = Counter(outcome for outcome, _ in outcomes.values())
     print(f"{suite.name:<34}" + "".join(f"{counts[name]:>9}" for name in COUNTS), flush=True)
-    if not outcomes:
-        print(f"  did not run: {REPORTS / suite.file_name}.txt")
+    if problem:
+        print(f"  {problem}: {REPORTS / suite.file_name}.txt")
         return False
     skipped = Counter(reason for outcome, reason in outcomes.values() if outcome == "skipped")
     for reason, number in skipped.most_common(SKIPS_SHOWN):

@@ -142,3 +142,34 @@ def test_row_filter_and_mask_are_set_listed_and_dropped(browser: Browser, users:
         page.get_by_role("dialog").get_by_role("button", name="Drop").click()
         expect(page.get_by_role("heading", name="No row filters or column masks")).to_be_visible()
         assert len(users.rows(f"SELECT * FROM {ODD_TABLE}")) == 2
+
+
+def test_activity_is_filtered_by_user_status_and_time(browser: Browser, users: UserServer) -> None:
+    users.rows("SELECT 'of ann' AS marked_here")
+    with pytest.raises(AssertionError):
+        users.rows("SELECT marked_here_gone")
+    users.rows("SELECT 'of bob' AS marked_here", "bob")
+    with logged_in(browser, users, "activity") as page:
+        page.get_by_label("Search statements").fill("marked_here")
+        rows = page.locator(".activity tbody tr")
+        expect(rows).to_have_count(3)
+        expect(page.get_by_role("columnheader", name="Rows")).to_have_css("text-align", "right")
+        expect(rows.first.locator(".numeric").nth(1)).to_have_css("text-align", "right")
+        choose(page, "User", "bob")
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text("of bob")
+        expect(rows.get_by_role("link", name="Result")).to_have_count(0)  # of another user
+        choose(page, "User", "ann")
+        expect(rows).to_have_count(2)
+        expect(rows.get_by_role("link", name="Result")).to_have_attribute(
+            "href", re.compile(r"^#result/[0-9a-f-]{36}$")
+        )
+        choose(page, "Status", "failed")
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text("marked_here_gone")
+        choose(page, "Started", "Last hour")
+        expect(rows).to_have_count(1)
+        choose(page, "Status", "canceled")
+        expect(page.get_by_role("heading", name="No statement matches")).to_be_visible()
+        page.get_by_role("button", name="Clear filters").click()
+        expect(rows.nth(3)).to_be_visible()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.clients.axe import ensure_accessible
 from tests.clients.console_pages import RUN, browser, cell, logged_in, new_tab
-from tests.clients.environments import node_packages
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.security.secure_server import SecureServer
 
@@ -46,16 +46,6 @@ def log_in(page: Page, user: str = "ann") -> None:
     page.get_by_label("User").fill(user)
     page.get_by_label("Password").fill(user * 2)
     page.keyboard.press("Enter")
-
-
-def ensure_accessible(page: Page) -> None:
-    """Fails for violations that axe-core finds, and for a page that is wider than the window."""
-    axe = node_packages("axe", "axe-core@4.14.1") / "axe-core" / "axe.min.js"
-    page.evaluate(axe.read_text())
-    found = page.evaluate("axe.run()")
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
-    assert len(found["passes"]) > 10
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_expired_login_returns_to_the_text_of_the_same_tab(browser: Browser, server: SecureServer) -> None:
@@ -94,7 +84,9 @@ def test_wrong_password_is_reported_in_plain_words_and_keeps_the_page(browser: B
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_login_page_passes_axe_on_a_narrow_screen(browser: Browser, server: SecureServer, scheme: str) -> None:
+def test_login_and_connection_pages_pass_axe_on_a_narrow_screen(
+    browser: Browser, server: SecureServer, scheme: str
+) -> None:
     with new_page(browser, color_scheme=scheme, viewport=NARROW) as page:
         page.goto(f"http://localhost:{server.ports.http}/login")
         ground = page.evaluate("getComputedStyle(document.querySelector('main')).backgroundColor")
@@ -109,6 +101,8 @@ def test_login_page_passes_axe_on_a_narrow_screen(browser: Browser, server: Secu
         logged_in(page, "ann")
         page.goto(f"http://localhost:{server.ports.http}/login")
         expect(page.get_by_text("You are logged in as ann.")).to_be_visible()
+        ensure_accessible(page)
+        page.goto(f"http://localhost:{server.ports.http}/connect")
         ensure_accessible(page)
 
 

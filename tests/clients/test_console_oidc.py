@@ -19,9 +19,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from engine.runtime.identity import Method
 from tests.certificates import make_certificate
+from tests.clients.axe import ensure_accessible
 from tests.clients.console_pages import RUN, browser, cell, log_out, logged_in, new_tab
 from tests.clients.environments import NODE, node_packages
-from tests.clients.test_console_log_in import NARROW, ensure_accessible, new_page
+from tests.clients.test_console_log_in import NARROW, new_page
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.present import present
 from tests.security.secure_server import SecureServer

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 from databricks import sql
+from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JJavaError
 from pyhive import hive
 
+from tests.clients.drivers import jdbc_connect
 from tests.clients.fix_server import RealServer
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
@@ -79,3 +82,24 @@ def test_reader_counts_every_acknowledged_row_once_beside_executemany(
     operations = [json.loads(file.read_text().splitlines()[0])["commitInfo"] for file in log.glob("*.json")]
     assert any(info["operation"] == "OPTIMIZE" for info in operations)
     assert len(list(log.glob("*.checkpoint*.parquet"))) >= ROWS // 10
+
+
+def test_hive_jdbc_inserts_row_by_row_since_the_driver_has_no_batches(jvm: JavaGateway, server: RealServer) -> None:
+    table = f"rows_{uuid.uuid4().hex[:8]}"
+    connection = jdbc_connect(jvm, f"jdbc:hive2://127.0.0.1:{server.thrift_port}/default")
+    assert not connection.getMetaData().supportsBatchUpdates()
+    plain = connection.createStatement()
+    plain.execute(f"CREATE TABLE {table} (id INT, name STRING)")
+    prepared = connection.prepareStatement(f"INSERT INTO {table} VALUES (?, ?)")
+    for number in range(20):
+        prepared.setInt(1, number)
+        prepared.setString(2, f"it's {number}")
+        prepared.executeUpdate()
+    for call in (lambda: plain.addBatch("SELECT 1"), plain.executeBatch, prepared.addBatch, prepared.executeBatch):
+        with pytest.raises(Py4JJavaError) as raised:
+            call()
+        assert raised.value.java_exception.getClass().getSimpleName() == "SQLFeatureNotSupportedException"
+    result = plain.executeQuery(f"SELECT count(DISTINCT name), min(name), sum(id) FROM {table}")
+    assert result.next()
+    assert [result.getString(number) for number in (1, 2, 3)] == ["20", "it's 0", "190"]
+    connection.close()

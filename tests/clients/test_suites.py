@@ -67,6 +67,14 @@ def test_suite_that_does_not_run_fails(suite: Suite, tmp_path: Path) -> None:
     assert not suites.run_suite(suite, tmp_path, SERVER, record=False)
 
 
+def test_suite_that_ends_early_fails(suite: Suite, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "import pytest\n\ndef test_passes(): pass\n\ndef test_ends(): pytest.exit('no more', returncode=3)\n"
+    (tmp_path / "cases" / "test_cases.py").write_text(text)
+    assert not suites.run_suite(suite, tmp_path, SERVER, record=True)
+    assert "did not run to its end (exit code 3)" in capsys.readouterr().out
+    assert known_failures(suite) == {}, "a partial run is not recorded"
+
+
 def test_outcomes_of_mocha() -> None:
     failure = {"fullTitle": "a fails", "err": {"message": "*org:Error: [INVALID_HANDLE] gone"}}
     report = {"passes": [{"fullTitle": "a b"}], "pending": [{"fullTitle": "a c"}], "failures": [failure]}

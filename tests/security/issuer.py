@@ -25,8 +25,9 @@ AUDIENCE = "delta"
 class Provider:
     """A provider: `keys` are its published ones; `answers` has replacement responses, by path.
 
-    `codes` has the token endpoint's response for each authorization code, which is valid once. `forms` has the requests
-    with their headers Authorization, `user_info` the claims for each access token.
+    `codes` has the token endpoint's response for each authorization code, which is valid once; codes are answered while
+    `may_answer` is set. `forms` has the requests with their headers Authorization, `user_info` the claims for each
+    access token.
     """
 
     url: str = ""
@@ -36,6 +37,7 @@ class Provider:
     codes: dict[str, dict[str, Any]] = field(default_factory=dict)
     forms: list[dict[str, str]] = field(default_factory=list)
     user_info: dict[str, dict[str, Any]] = field(default_factory=dict)
+    may_answer: threading.Event = field(default_factory=threading.Event)
 
     def token(self, key: Any = None, header: dict[str, Any] | None = None, **claims: Any) -> str:
         """Returns a signed token for ann; claims that are None are left out."""
@@ -75,6 +77,7 @@ class Provider:
 @contextlib.contextmanager
 def provider() -> Iterator[Provider]:
     made = Provider()
+    made.may_answer.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -93,6 +96,7 @@ def provider() -> Iterator[Provider]:
             form = dict(parse_qsl(body))
             if form["grant_type"] == "authorization_code":
                 made.forms.append(form | {"Authorization": self.headers["Authorization"] or ""})
+                assert made.may_answer.wait(60)
                 refused = (400, '{"error": "invalid_grant", "error_description": "The code is <b>unknown</b>."}')
                 found = made.codes.pop(form["code"], None)
                 self._answer(*made.answers.get(self.path, refused if found is None else (200, json.dumps(found))))

@@ -8,6 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from joserfc.jwk import OctKey
 
 from catalog.conditions import AuthenticationIncomplete, AuthenticationNotUsed, PlaintextRefused, SecretReadable
 from engine.runtime.identity import Method
+from gateway.authenticators import issuer
 from gateway.authenticators.chain import Chain, Methods
 from gateway.authenticators.issuer import Issuer
 from gateway.authenticators.jwt import JwtPolicy
@@ -89,6 +91,11 @@ def cookie_of(answer: Answer) -> str:
     """Returns the session's cookie, or an empty text."""
     values = answer.headers.get_all("Set-Cookie") or []
     return next((value.partition(";")[0] for value in values if value.startswith("dgw=")), "")
+
+
+def records_of(folder: Path) -> list[dict[str, Any]]:
+    """Returns the lines of the audit log."""
+    return [json.loads(line) for file in (folder / "audit").glob("*.jsonl") for line in file.read_text().splitlines()]
 
 
 def test_login_with_a_code_opens_a_session(server: SecureServer, idp: Provider) -> None:
@@ -230,6 +237,37 @@ def test_unavailable_provider_is_reported(server: SecureServer, idp: Provider, r
     assert cookie_of(log_in(server, idp))
 
 
+def test_logins_that_wait_for_the_provider_leave_threads_for_others(
+    server: SecureServer, idp: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(issuer, "_TIMEOUT_S", 60.0)  # for a busy machine
+    begun = begin(server)
+    idp.may_answer.clear()
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            waiting = [pool.submit(begun.finish, code=f"unknown-{number}") for number in range(16)]
+            assert eventually(lambda: len(idp.forms) == 16)
+            answer = begun.finish()
+            assert (answer.status, cookie_of(answer)) == (429, "")
+            assert b"Too many clients are logging in at the same time. Try again in a moment." in answer.content
+            idp.may_answer.set()
+            assert [one.result().status for one in waiting] == [401] * 16
+    finally:
+        idp.may_answer.set()
+    assert cookie_of(log_in(server, idp))
+
+
+def test_responses_without_a_begun_login_do_not_fill_the_audit_log(folder: Path, idp: Provider) -> None:
+    server = secured(folder, idp, audit__folder=str(folder / "audit")).start()
+    try:
+        for state in "abc":
+            assert server.ask("GET", f"/login/callback?state={state}").status == 401
+        conditions = [record.get("condition") for record in records_of(folder) if record["event"] == "login"]
+        assert conditions == ["AUTHENTICATION_FAILED.LOGIN_NOT_STARTED"]
+    finally:
+        server.stop()
+
+
 def test_only_members_of_allowed_groups_log_in(folder: Path, idp: Provider) -> None:
     server = secured(folder, idp, oidc__allowed_groups=["Analysts", "ops"]).start()
     try:
@@ -297,8 +335,7 @@ def test_client_secret_is_sent_as_the_provider_requires(
         secrets = ("s:ä", "s%3A", cookie.partition("=")[2], form["code_verifier"], "unknown-code", "eyJ")
         assert not [secret for secret in secrets if secret in caplog.text]
         assert "the identity provider refused a code: The code is <b>unknown</b> (invalid_grant)" in caplog.text
-        records = [json.loads(line) for file in (folder / "audit").glob("*.jsonl") for line in file.open()]
-        logins = [record for record in records if record["event"] == "login"]
+        logins = [record for record in records_of(folder) if record["event"] == "login"]
         fields = ("outcome", "principal", "method", "client_id", "condition", "peer", "wire")
         assert [tuple(record.get(name) for name in fields) for record in logins] == [
             ("ok", "ann", "jwt", CLIENT, None, "127.0.0.1", "http"),

@@ -386,7 +386,7 @@ class Transaction:
 
         try:
             file, attempts = (policy or RetryPolicy()).rebase(
-                attempt, self.storage.root, attrgetter("version"), catch_up
+                attempt, self.storage.root, attrgetter("version"), catch_up, self._has_version
             )
             if file is None:
                 raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, base.version)
@@ -409,6 +409,11 @@ class Transaction:
             domain_metadata=file.domain_metadata,
             untold=self._before,
         )
+
+    def _has_version(self, version: int) -> bool:
+        with suppress(OSError):  # the next attempt reports it
+            return self.storage.exists(f"{LOG_DIR}/{commit_name(version)}")
+        return False
 
     def _close(self) -> StagedCommit:
         for name, actions in (("the metadata", self._metadata), ("the protocol", self._protocols)):

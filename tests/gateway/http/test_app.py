@@ -121,7 +121,8 @@ def test_the_page_says_how_to_connect_and_loads_nothing(api: Api) -> None:
     assert "jdbc:hive2://localhost:9999/;transportMode=http;httpPath=cliservice" in page.text
     assert "jdbc:hive2://localhost:10000/" in page.text and "http://localhost:9999/api" in page.text
     assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
-    assert "<script" not in page.text and "src=" not in page.text
+    assert page.text.count("<script") == page.text.count("<script nonce=") == 1 and "src=" not in page.text
+    assert 'sql.connect(\n    "localhost"' in page.text and 'WorkspaceClient(host="http://localhost:9999"' in page.text
 
 
 def test_answers_forbid_caching(api: Api) -> None:

@@ -1,18 +1,34 @@
-// What runs and has run: statements with search, and sessions; both can be ended by who may.
-import { Fragment } from "preact";
+// What runs and has run: statements with filters, and sessions; both can be ended by who may.
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { api, type QueryRow } from "./api";
+import { api, type QueryRow, type SessionRow } from "./api";
+import { copyText } from "./clipboard";
 import { formatBytes, formatCount, formatDuration, formatTime } from "./format";
 import { Stages } from "./profile";
 import { failureOf } from "./runner";
-import { openSqlTab } from "./state";
+import { isAdministrator, me, openSqlTab } from "./state";
 import { strings } from "./strings";
+import { Button, IconButton } from "./ui/button";
+import { DataTable, type Column } from "./ui/data_table";
+import { confirmed } from "./ui/dialog";
+import { Icon, type IconName } from "./ui/icon";
+import { EmptyState, Problem } from "./ui/notice";
+import { Page } from "./ui/page";
+import { Select } from "./ui/select";
 import { Tabs } from "./ui/tabs";
 import { useLoad } from "./use_load";
 
+const texts = strings.activity;
 type Part = "statements" | "sessions";
 const PARTS: Part[] = ["statements", "sessions"];
+const STATUSES = ["QUEUED", "RUNNING", "FINISHED", "FAILED", "CANCELED"] as const;
+const STATUS_ICONS: Record<QueryRow["status"], IconName> = { QUEUED: "clock", RUNNING: "play", FINISHED: "success", FAILED: "error", CANCELED: "stop" };
+const HOUR_MS = 3_600_000;
+/** The start of the period in milliseconds before now; 0 for all that the server knows. */
+const PERIODS = { all: 0, hour: HOUR_MS, day: 24 * HOUR_MS, week: 7 * 24 * HOUR_MS };
+type Period = keyof typeof PERIODS;
 const REFRESH_MS = 2000;
+const TEXT_SHOWN_MAX = 160;
 
 export function Activity() {
   const [part, setPart] = useState<Part>("statements");
@@ -28,11 +44,11 @@ export function Activity() {
       (error: unknown) => setProblem(failureOf(error).message),
     );
   return (
-    <section class="activity">
-      <Tabs label={strings.activity.parts} value={part} views={PARTS.map((value) => ({ value, label: strings.activity.part[value] }))} onChange={setPart} />
-      {problem && <p class="problem">{problem}</p>}
+    <Page icon="activity" title={texts.parts} intro={isAdministrator() ? texts.intro : texts.introOfUser} class="activity">
+      <Tabs label={texts.parts} value={part} views={PARTS.map((value) => ({ value, label: texts.part[value] }))} onChange={setPart} />
+      {problem && <Problem>{problem}</Problem>}
       {part === "statements" ? <Statements tick={tick} act={act} /> : <Sessions tick={tick} act={act} />}
-    </section>
+    </Page>
   );
 }
 
@@ -43,90 +59,132 @@ interface Acting {
 
 function Statements({ tick, act }: Acting) {
   const [text, setText] = useState("");
+  const [user, setUser] = useState("");
   const [status, setStatus] = useState("");
+  const [period, setPeriod] = useState<Period>("all");
   const [shown, setShown] = useState<string>();
-  const { value, problem } = useLoad(() => api.queries(text, status || undefined), [tick, text, status]);
+  const { value, problem } = useLoad(() => api.queries({ text, user, status }), [tick, text, user, status]);
+  const users = useUsers(value?.res);
+  const since = period === "all" ? 0 : Date.now() - PERIODS[period];
+  const rows = value?.res.filter((row) => row.query_start_time_ms >= since);
+  const isFiltered = text !== "" || user !== "" || status !== "" || period !== "all";
+  const clear = () => (setText(""), setUser(""), setStatus(""), setPeriod("all"));
+  const details = (row: QueryRow) => row.query_id === shown && <Details row={row} />;
   return (
     <>
       <div class="choices">
-        <input type="search" placeholder="Search statements" aria-label="Search statements" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-        <select aria-label="Status" value={status} onChange={(event) => setStatus(event.currentTarget.value)}>
-          <option value="">all</option>
-          {["QUEUED", "RUNNING", "FINISHED", "FAILED", "CANCELED"].map((each) => <option key={each}>{each}</option>)}
-        </select>
+        <input type="search" placeholder={texts.search} aria-label={texts.search} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        {users.length > 1 && (
+          <Select label={texts.user} icon="user" value={user} options={[{ value: "", label: texts.allUsers }, ...users.map((name) => ({ value: name }))]} onChange={setUser} />
+        )}
+        <Select label={texts.status} value={status} options={[{ value: "", label: texts.allStatuses }, ...STATUSES.map((each) => ({ value: each as string, label: texts.statuses[each] }))]} onChange={setStatus} />
+        <Select label={texts.period} icon="clock" value={period} options={(Object.keys(PERIODS) as Period[]).map((each) => ({ value: each, label: texts.periods[each] }))} onChange={setPeriod} />
+        {isFiltered && <Button variant="quiet" icon="close" onClick={clear}>{texts.clear}</Button>}
       </div>
-      {problem && <p class="problem">{problem}</p>}
-      <table class="list">
-        <thead><tr><th>Begun</th><th>Status</th><th>User</th><th>Time</th><th>Rows</th><th>Read</th><th>Statement</th><th /></tr></thead>
-        <tbody>
-          {(value?.res ?? []).map((row) => (
-            <Fragment key={row.query_id}>
-              <tr class={row.status.toLowerCase()}>
-                <td>{formatTime(row.query_start_time_ms)}</td>
-                <td><span class={`status ${row.status.toLowerCase()}`} title={row.error_message}>{row.status.toLowerCase()}</span></td>
-                <td title={row.client_application}>{row.user_name}</td>
-                <td class="numeric">{formatDuration(row.duration ?? Math.max(0, Date.now() - row.query_start_time_ms))}</td>
-                <td class="numeric">{formatCount(row.rows_produced)}</td>
-                <td class="numeric">{row.metrics.read_bytes ? formatBytes(row.metrics.read_bytes) : ""}</td>
-                <td class="code statement">
-                  <button class="text" title="Details" aria-expanded={shown === row.query_id} onClick={() => setShown(shown === row.query_id ? undefined : row.query_id)}>{oneLine(row)}</button>
-                </td>
-                <td>
-                  {row.is_final
-                    ? <button onClick={() => openSqlTab(row.query_text)}>Open</button>
-                    : <button class="danger" onClick={() => act(api.cancelQuery(row.query_id))}>Cancel</button>}
-                </td>
-              </tr>
-              {shown === row.query_id && <tr class="details"><td colSpan={8}><Details row={row} /></td></tr>}
-            </Fragment>
-          ))}
-        </tbody>
-      </table>
+      {problem && <Problem>{problem}</Problem>}
+      {rows && !rows.length && (
+        <EmptyState icon="activity" title={isFiltered ? texts.noMatch : texts.empty}><p>{isFiltered ? texts.noMatchHint : texts.emptyHint}</p></EmptyState>
+      )}
+      {rows && rows.length > 0 && (
+        <DataTable
+          label={texts.part.statements}
+          rows={rows}
+          keyOf={(row) => row.query_id}
+          columns={statementColumns(shown, (id) => setShown(shown === id ? undefined : id), act)}
+          details={details}
+        />
+      )}
+      {value?.has_next_page && <p class="note">{texts.more(value.res.length)}</p>}
     </>
+  );
+}
+
+/** All users that were seen since the page was opened, so that a filter does not shorten its own list. */
+function useUsers(rows: QueryRow[] | undefined): string[] {
+  const [users, setUsers] = useState<string[]>([]);
+  const names = [...new Set([...users, ...(rows ?? []).map((row) => row.user_name)])].sort();
+  useEffect(() => {
+    if (names.length > users.length) setUsers(names);
+  }, [names.length]);
+  return names;
+}
+
+function statementColumns(shown: string | undefined, onShow: (id: string) => void, act: Acting["act"]): Column<QueryRow>[] {
+  return [
+    { head: texts.started, cell: (row) => formatTime(row.query_start_time_ms) },
+    { head: texts.status, cell: (row) => <Status row={row} /> },
+    { head: texts.user, class: "short", cell: (row) => <span title={`${row.user_name}\n${row.client_application}`}>{row.user_name}</span> },
+    { head: texts.duration, isNumeric: true, cell: (row) => formatDuration(row.duration ?? Math.max(0, Date.now() - row.query_start_time_ms)) },
+    { head: texts.rows, isNumeric: true, cell: (row) => formatCount(row.rows_produced) },
+    { head: texts.read, isNumeric: true, cell: (row) => (row.metrics.read_bytes ? formatBytes(row.metrics.read_bytes) : "") },
+    {
+      head: texts.statement,
+      isCode: true,
+      class: "wide statement",
+      cell: (row) => <button type="button" class="text" title={texts.details} aria-expanded={shown === row.query_id} onClick={() => onShow(row.query_id)}>{oneLine(row)}</button>,
+    },
+    { head: "", cell: (row) => <Actions row={row} act={act} /> },
+  ];
+}
+
+function Status({ row: { status, error_message } }: { row: QueryRow }) {
+  return <span class={`status ${status.toLowerCase()}`} title={error_message}><Icon name={STATUS_ICONS[status]} size={14} />{texts.statuses[status]}</span>;
+}
+
+function Actions({ row, act }: { row: QueryRow; act: Acting["act"] }): ComponentChildren {
+  if (!row.is_final) return <Button variant="danger" icon="stop" onClick={() => act(api.cancelQuery(row.query_id))}>{strings.common.cancel}</Button>;
+  const hasResult = row.status === "FINISHED" && row.rows_produced > 0 && row.user_name === me.value?.userName;
+  return (
+    <span class="row-actions">
+      {hasResult && <a class="button" href={`#result/${row.query_id}`}><Icon name="table" />{texts.result}</a>}
+      <Button icon="query" title={texts.openTitle} onClick={() => openSqlTab(row.query_text)}>{texts.open}</Button>
+    </span>
   );
 }
 
 /** A statement's text, what went wrong, and where its time went. */
 function Details({ row }: { row: QueryRow }) {
-  const said = [`id ${row.query_id}`, `session ${row.session_id}`, row.client_application];
-  if (row.metrics.pruned_bytes) said.push(`${formatBytes(row.metrics.pruned_bytes)} left out by pruning`);
+  const facts = [`id ${row.query_id}`, `session ${row.session_id}`, row.client_application];
+  if (row.metrics.pruned_bytes) facts.push(texts.pruned(formatBytes(row.metrics.pruned_bytes)));
   return (
     <>
       {row.error_message && <pre class="failure">{row.error_message}</pre>}
-      <pre>{row.query_text}</pre>
+      <div class="statement-box">
+        <pre>{row.query_text}</pre>
+        <IconButton icon="copy" label={texts.copy} onClick={() => void copyText(row.query_text)} />
+      </div>
       <Stages stages={row.stages} />
-      <p class="note">{said.filter(Boolean).join(" · ")}</p>
+      <p class="note">{facts.filter(Boolean).join(" · ")}</p>
     </>
   );
 }
 
 function Sessions({ tick, act }: Acting) {
-  const { value, problem } = useLoad(() => api.sessions(), [tick]);
+  const { value: rows, problem } = useLoad(() => api.sessions(), [tick]);
+  const end = async (row: SessionRow) => {
+    const isAgreed = !row.running || (await confirmed(texts.endTitle, texts.endText(row.user_name, row.running), texts.end));
+    if (isAgreed) act(api.endAnySession(row.session_id));
+  };
+  const columns: Column<SessionRow>[] = [
+    { head: texts.user, cell: (row) => row.user_name },
+    { head: texts.interface, cell: (row) => row.interface },
+    { head: texts.address, cell: (row) => row.address },
+    { head: texts.client, class: "wide client", cell: (row) => <span title={row.client ?? ""}>{row.client ?? ""}</span> },
+    { head: texts.opened, cell: (row) => formatTime(row.created_ms) },
+    { head: texts.lastUsed, cell: (row) => formatTime(row.last_used_ms) },
+    { head: texts.running, isNumeric: true, cell: (row) => formatCount(row.running) },
+    { head: "", cell: (row) => <Button variant="danger" onClick={() => void end(row)}>{texts.end}</Button> },
+  ];
   return (
     <>
-      {problem && <p class="problem">{problem}</p>}
-      <table class="list">
-        <thead><tr><th>User</th><th>Interface</th><th>Address</th><th>Client</th><th>Opened</th><th>Last used</th><th>Running</th><th /></tr></thead>
-        <tbody>
-          {(value ?? []).map((row) => (
-            <tr key={row.session_id}>
-              <td>{row.user_name}</td>
-              <td>{row.interface}</td>
-              <td>{row.address}</td>
-              <td class="statement" title={row.client ?? ""}>{row.client ?? ""}</td>
-              <td>{formatTime(row.created_ms)}</td>
-              <td>{formatTime(row.last_used_ms)}</td>
-              <td class="numeric">{row.running}</td>
-              <td><button class="danger" onClick={() => act(api.endAnySession(row.session_id))}>End</button></td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {problem && <Problem>{problem}</Problem>}
+      {rows && !rows.length && <EmptyState icon="connect" title={texts.noSessions}><p>{texts.noSessionsHint}</p></EmptyState>}
+      {rows && rows.length > 0 && <DataTable label={texts.part.sessions} columns={columns} rows={rows} keyOf={(row) => row.session_id} />}
     </>
   );
 }
 
 function oneLine(row: QueryRow): string {
   const text = row.query_text.replace(/\s+/g, " ").trim();
-  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
+  return text.length > TEXT_SHOWN_MAX ? `${text.slice(0, TEXT_SHOWN_MAX)}…` : text;
 }

@@ -35,7 +35,8 @@ export function Browser() {
   const slow = useSlow(filter.value);
   const { rows, matches, isCut } = new TreeBuilder(catalogStore, texts, opened.value, filter.value, slow).build();
   const [menu, setMenu] = useState<{ row: TreeRow; x: number; y: number }>();
-  const tabStop = rows.some(({ key }) => key === focused.value) ? focused.value : rows[0]?.key;
+  const items = rows.filter(({ kind }) => kind !== "note" && kind !== "problem");
+  const tabStop = (items.find(({ key }) => key === focused.value) ?? items[0])?.key;
   const isSearching = filter.value.trim() !== "";
   return (
     <div class="browser" onKeyDown={(event) => onKey(event, rows)}>
@@ -50,7 +51,7 @@ export function Browser() {
       {isSearching && matches === 0 && <p class="note" role="status">{texts.noMatch(filter.value.trim())}</p>}
       {isSearching && isCut && <p class="note">{texts.isCut}</p>}
       {!isSearching && <EmptyCatalog />}
-      <div role="tree" aria-label={strings.shell.catalog} class="tree">
+      <div role={tabStop ? "tree" : undefined} aria-label={tabStop && strings.shell.catalog} class="tree">
         {rows.map((row) => (
           <Row key={row.key} row={row} isTabStop={row.key === tabStop} onMenu={(x, y) => setMenu({ row, x, y })} />
         ))}

@@ -7,6 +7,8 @@ import { catalogVersion } from "./catalog_changes";
 import { failureOf } from "./runner";
 import type { Loaded } from "./use_load";
 
+const RETRY_MS = 2000;
+
 interface Entry {
   version: number;
   found: Signal<Loaded<unknown>>;
@@ -22,13 +24,17 @@ function read<T>(key: readonly string[], load: () => Promise<T>): Loaded<T> {
   entries.set(name, entry);
   if (entry.version !== version) {
     entry.version = version;
-    const keep = (found: Loaded<T>) => {
-      if (entry.version === version) entry.found.value = found;
-    };
-    load().then(
-      (value) => keep({ value }),
-      (error: unknown) => keep({ problem: failureOf(error).message }),
-    );
+    const start = () =>
+      load().then(
+        (value) => entry.version === version && (entry.found.value = { value }),
+        (error: unknown) => {
+          if (entry.version !== version) return;
+          const { condition, error_code, message } = failureOf(error);
+          entry.found.value = { problem: message };
+          if (condition === "SERVER_STARTING" || error_code === "UNREACHABLE") setTimeout(() => entry.version === version && start(), RETRY_MS);
+        },
+      );
+    void start();
   }
   return entry.found.value as Loaded<T>;
 }

@@ -174,12 +174,12 @@ function TabButton({ tab }: { tab: Tab }) {
   }, [isActive]);
   return (
     <div ref={own} role="presentation" class={isActive ? "tab chosen" : "tab"} title={tab.title} draggable onDragStart={(event) => event.dataTransfer?.setData(DRAGGED, tab.id)} onDragOver={(event) => event.dataTransfer?.types.includes(DRAGGED) && event.preventDefault()} onDrop={(event) => drop(event, tab)} onAuxClick={(event) => event.button === 1 && close(tab)}>
-      <button type="button" role="tab" aria-selected={isActive} tabIndex={isActive ? 0 : -1} onClick={() => (activeId.value = tab.id)} onDblClick={() => tab.kind === "sql" && void renameActiveTab()}>
+      <button type="button" role="tab" aria-selected={isActive} tabIndex={isActive ? 0 : -1} aria-keyshortcuts="Delete Alt+W" onClick={() => (activeId.value = tab.id)} onDblClick={() => tab.kind === "sql" && void renameActiveTab()}>
         {tab.kind === "sql" && isBusy(tab) ? <span class="dot" /> : <Icon name={iconOf(tab)} size={14} />}
         <span class="tab-title">{tab.title}</span>
         {tab.kind === "sql" && hasChanges(tab) && <span class="unsaved" title={strings.queries.unsaved}>•<span class="hidden">{strings.queries.unsaved}</span></span>}
       </button>
-      <button type="button" class="close" aria-label={strings.common.closeTab(tab.title)} onClick={() => close(tab)}><Icon name="close" size={13} /></button>
+      <span class="close" title={strings.common.closeTab(tab.title)} aria-hidden="true" onClick={() => close(tab)}><Icon name="close" size={13} /></span>
     </div>
   );
 }

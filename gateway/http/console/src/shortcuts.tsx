@@ -16,6 +16,7 @@ const KEYS: [string, string][] = [
   ["Ctrl-S, Shift-Alt-F", "save the query, format"],
   ["Alt-Shift-arrows on a tab", "move the tab"],
   ["Alt-N, Alt-W, Alt-T", "open a tab, close it, reopen the last one"],
+  ["arrows, Delete on a tab", "go to the next tab, close it"],
   ["Alt-1 … Alt-9", "go to a tab"],
   ["Alt-R, Alt-C, Alt-P", "rows, chart, profile"],
   ["Alt-A, Alt-B", "activity, show or hide the catalog"],
@@ -68,6 +69,7 @@ export function onShortcut(event: KeyboardEvent): void {
     to?.click();
     to?.focus();
     if (to) done();
+    else if (event.key === "Delete" && tab && own.closest(".tab.chosen")) close(tab);
     else if (event.key === "Escape") focusEditor();
   } else if (event.key === "Escape" && !(event.target as Element).closest?.(".editor, [role=dialog], [role=menu], [role=listbox]")) {
     focusEditor();
