@@ -75,7 +75,7 @@ def test_format_can_be_undone(page: Page) -> None:
     expect(lines).to_have_text(["select a,b from t where x=1"])
 
 
-def test_format_marks_a_syntax_error(server: RealServer, browser: Browser) -> None:
+def test_format_highlights_a_syntax_error(server: RealServer, browser: Browser) -> None:
     with opened(browser, f"http://localhost:{server.http_port}/", "status of 400") as page:
         new_tab(page)
         page.keyboard.insert_text("select 1;\nselect from t")
