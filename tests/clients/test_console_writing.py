@@ -1,11 +1,12 @@
-"""Writing SQL in the console: completion of names and keywords, in a browser."""
+"""Writing SQL in the console: completion of columns, tables and functions, and the formatter, in a browser."""
 
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.clients.console_pages import browser, choose, new_tab, page
+from tests.clients.console_pages import browser, choose, new_tab, opened, page
+from tests.clients.fix_server import RealServer
 
 __all__ = ["browser", "page"]
 pytestmark = pytest.mark.console
@@ -51,6 +52,33 @@ def test_tables_of_the_current_schema_are_completed(page: Page) -> None:
     expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("order_items")
 
 
+def test_functions_are_completed_with_signature_and_help(page: Page) -> None:
+    completed(page, "select ", "regexp_cou", "", "regexp_count")
+    expect(page.locator(".cm-completionInfo")).to_contain_text("regexp_count(str, regexp)")
+    page.keyboard.press("Enter")
+    expect(page.locator(".cm-content")).to_have_text("select regexp_count()")
+    expect(page.locator(".signature-help")).to_have_text("regexp_count(str, regexp)")
+
+
 def test_keywords_follow_the_case_of_the_user(page: Page) -> None:
     completed(page, "", "sel", "", "select")
     completed(page, "", "SEL", "", "SELECT")
+
+
+def test_format_can_be_undone(page: Page) -> None:
+    new_tab(page)
+    page.keyboard.insert_text("select a,b from t where x=1")
+    page.keyboard.press("Alt+Shift+F")
+    lines = page.locator(".cm-line")
+    expect(lines).to_have_text(["SELECT a, b", "FROM t", "WHERE x = 1"])
+    page.keyboard.press("Control+z")
+    expect(lines).to_have_text(["select a,b from t where x=1"])
+
+
+def test_format_highlights_a_syntax_error(server: RealServer, browser: Browser) -> None:
+    with opened(browser, f"http://localhost:{server.http_port}/", "status of 400") as page:
+        new_tab(page)
+        page.keyboard.insert_text("select 1;\nselect from t")
+        page.keyboard.press("Alt+Shift+F")
+        expect(page.locator(".notices")).to_contain_text("Syntax error")
+        expect(page.locator(".cm-lintRange-error")).to_have_text("from")

@@ -75,7 +75,7 @@ export interface ParsedStatement {
 export interface FunctionRow {
   name: string;
   kind: "builtin" | "user";
-  type: "scalar" | "aggregate" | "window" | "generator" | "table";
+  type: "scalar" | "aggregate" | "window" | "generator" | "table" | "operator";
   catalog?: string;
   schema?: string;
   usage: string[];
@@ -453,7 +453,7 @@ export const api = {
     (await ask<{ statements: ParsedStatement[] }>("POST", `${SQL}/parse`, { statement })).statements,
   functions: async (catalog?: string, schema?: string) =>
     (await ask<{ functions: FunctionRow[] }>("GET", query(`${CATALOG}/functions`, { catalog, schema }))).functions,
-  format: (statement: string) => ask<{ statement: string; changed: boolean }>("POST", `${SQL}/format`, { statement }),
+  format: (statement: string) => ask<{ statement: string }>("POST", `${SQL}/format`, { statement }),
   savedQueries: async (text: string) =>
     (await ask<{ results: SavedQuery[] }>("GET", query(`${SQL}/queries`, { text }))).results,
   savedQuery: (id: string) => ask<SavedQuery>("GET", `${SQL}/queries/${encodeURIComponent(id)}`),

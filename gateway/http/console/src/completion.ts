@@ -5,7 +5,7 @@ import type { Extension } from "@codemirror/state";
 import { createElement, render } from "preact";
 import { functionCompletions } from "./functions";
 import { columnCompletion, columnsInScope, currentCatalog, loadColumns, names, namespace, type Catalogs } from "./names";
-import { sparkDialect } from "./spark_dialect";
+import { keywordDialect, sparkDialect } from "./spark_dialect";
 import type { SqlTab } from "./state";
 import { statementAt } from "./statements";
 import { Icon, type IconName } from "./ui/icon";
@@ -58,7 +58,7 @@ function columns(schema: string): CompletionSource {
 
 const functions: CompletionSource = (context) => atWord(context, functionCompletions(isLowerCase(context)));
 
-const keywordsOf = (isLower: boolean) => keywordCompletionSource(sparkDialect, !isLower, keyword);
+const keywordsOf = (isLower: boolean) => keywordCompletionSource(keywordDialect, !isLower, keyword);
 const [upperKeywords, lowerKeywords] = [keywordsOf(false), keywordsOf(true)];
 const keywords: CompletionSource = (context) => (afterDot(context) ? null : (isLowerCase(context) ? lowerKeywords : upperKeywords)(context));
 

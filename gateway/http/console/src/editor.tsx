@@ -20,7 +20,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { api, type Failure } from "./api";
 import { completed, completionIcon, contextOf } from "./completion";
 import { errorRange, failureParts, failureRange } from "./failure_parts";
-import { signatureHelp } from "./functions";
+import { loadFunctions, signatureHelp } from "./functions";
 import { loadColumns, names } from "./names";
 import { failureOf, runStatements } from "./runner";
 import { piecesOf, splitStatements, statementAt, type Piece } from "./statements";
@@ -92,9 +92,10 @@ export async function formatShown(): Promise<void> {
   const { from, to } = main.empty ? { from: 0, to: view.state.doc.length } : main;
   const text = view.state.doc.sliceString(from, to);
   try {
-    const { statement, changed } = await api.format(text);
+    const formatted = (await api.format(text)).statement;
+    const statement = formatted.trimEnd() + text.slice(text.trimEnd().length); // a selection may end within a line
     if (view.state.doc.sliceString(from, to) !== text) return; // the user wrote meanwhile
-    if (!changed) notify(strings.editor.formatted);
+    if (statement === text) notify(strings.editor.formatted);
     else view.dispatch({ changes: { from, to, insert: statement }, selection: { anchor: Math.min(main.head, from + statement.length) }, userEvent: "input.format" });
   } catch (error) {
     const failure = failureOf(error);
@@ -116,6 +117,7 @@ export function Editor({ tab }: { tab: SqlTab }) {
   const host = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const language = new Compartment();
+    void loadFunctions();
     const view = new EditorView({
       parent: host.current as HTMLElement,
       state: EditorState.create({ doc: tab.text.peek(), extensions: extensions(tab, language) }),

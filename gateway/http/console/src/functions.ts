@@ -3,9 +3,9 @@ import { snippetCompletion, type Completion } from "@codemirror/autocomplete";
 import { StateField, type EditorState } from "@codemirror/state";
 import { showTooltip, type Tooltip } from "@codemirror/view";
 import { api, type FunctionRow } from "./api";
+import { quoted } from "./names";
 import { callAt } from "./statements";
 
-let functions: FunctionRow[] = [];
 let byName = new Map<string, FunctionRow>();
 let loading: Promise<void> | undefined;
 /** Completions with names in lower and in upper case. */
@@ -15,9 +15,9 @@ let completions: { lower: Completion[]; upper: Completion[] } = { lower: [], upp
 export function loadFunctions(): Promise<void> {
   loading ??= api.functions().then(
     (found) => {
-      functions = found;
-      byName = new Map(found.map((row) => [row.name.toLowerCase(), row]));
-      completions = { lower: functions.map((row) => completion(row, row.name)), upper: functions.map((row) => completion(row, row.name.toUpperCase())) };
+      const called = found.filter(({ type }) => type !== "operator");
+      byName = new Map(called.map((row) => [row.name.toLowerCase(), row]));
+      completions = { lower: called.map((row) => completion(row, false)), upper: called.map((row) => completion(row, true)) };
     },
     () => (loading = undefined),
   );
@@ -28,12 +28,14 @@ export function functionCompletions(isLower: boolean): Completion[] {
   return isLower ? completions.lower : completions.upper;
 }
 
-function completion(row: FunctionRow, name: string): Completion {
+function completion(row: FunctionRow, isUpper: boolean): Completion {
+  const name = row.kind === "builtin" && isUpper ? row.name.toUpperCase() : row.name;
+  const written = row.kind === "user" && row.schema ? `${quoted(row.schema)}.${quoted(name)}` : name;
   const [usage = `${row.name}()`] = row.usage;
   const signature = usage.startsWith(row.name) ? usage.slice(row.name.length) : usage;
   const isCall = usage.includes("(");
   const shown = { label: name, type: "function", detail: signature.length > 40 ? `${signature.slice(0, 39)}…` : signature, info: () => documentation(row) };
-  return isCall ? snippetCompletion(`${name}(\${})`, shown) : shown;
+  return isCall ? snippetCompletion(`${written}(\${})`, shown) : { ...shown, apply: written };
 }
 
 /** A function's usage, description and examples. */
@@ -70,7 +72,7 @@ function signatureAt(state: EditorState): Tooltip | null {
   if (!call || !row?.usage.length) return null;
   return {
     pos: call.from,
-    above: true,
+    above: state.doc.lineAt(call.from).number > 1, // and not over the toolbar
     create: () => {
       const dom = document.createElement("div");
       dom.className = "signature-help";

@@ -15,7 +15,7 @@ import { SavedQueries } from "./query_list";
 import { hasChanges, loadQueries, renameQuery } from "./saved_queries";
 import { close, onShortcut, ShortcutsDialog } from "./shortcuts";
 import { SqlView } from "./sql_view";
-import { activeId, activeTab, closedTabs, hasLogins, isPanelOpen, moveTab, openPageTab, openSqlTab, PAGES, panelPart, panelWidth, renameTab, reopenTab, tabs, theme, type Page, type Tab } from "./state";
+import { activeId, activeTab, closedTabs, hasLogins, isPanelOpen, openPageTab, openSqlTab, PAGES, panelPart, panelWidth, renameTab, reopenTab, tabs, theme, type Page, type Tab } from "./state";
 import { strings } from "./strings";
 import { TableView } from "./table_view";
 import { IconButton } from "./ui/button";
@@ -26,7 +26,6 @@ import { EmptyState, Notices } from "./ui/notice";
 import { Tabs } from "./ui/tabs";
 
 const THEMES = ["system", "light", "dark"] as const;
-const DRAGGED = "application/x-console-tab";
 const THEME_ICONS: Record<(typeof THEMES)[number], IconName> = { system: "system", light: "sun", dark: "moon" };
 
 export function Shell({ user }: { user: string }) {
@@ -173,7 +172,7 @@ function TabButton({ tab }: { tab: Tab }) {
     if (isActive) own.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [isActive]);
   return (
-    <div ref={own} role="presentation" class={isActive ? "tab chosen" : "tab"} title={tab.title} draggable onDragStart={(event) => event.dataTransfer?.setData(DRAGGED, tab.id)} onDragOver={(event) => event.dataTransfer?.types.includes(DRAGGED) && event.preventDefault()} onDrop={(event) => drop(event, tab)} onAuxClick={(event) => event.button === 1 && close(tab)}>
+    <div ref={own} role="presentation" class={isActive ? "tab chosen" : "tab"} title={tab.title} onAuxClick={(event) => event.button === 1 && close(tab)}>
       <button type="button" role="tab" aria-selected={isActive} tabIndex={isActive ? 0 : -1} aria-keyshortcuts="Delete Alt+W" onClick={() => (activeId.value = tab.id)} onDblClick={() => tab.kind === "sql" && void renameActiveTab()}>
         {tab.kind === "sql" && isBusy(tab) ? <span class="dot" /> : <Icon name={iconOf(tab)} size={14} />}
         <span class="tab-title">{tab.title}</span>
@@ -182,14 +181,6 @@ function TabButton({ tab }: { tab: Tab }) {
       <span class="close" title={strings.common.closeTab(tab.title)} aria-hidden="true" onClick={() => close(tab)}><Icon name="close" size={13} /></span>
     </div>
   );
-}
-
-/** Puts the dragged tab in the place of another one. */
-function drop(event: DragEvent, onto: Tab): void {
-  const id = event.dataTransfer?.getData(DRAGGED) ?? "";
-  const from = tabs.value.findIndex((tab) => tab.id === id);
-  event.preventDefault();
-  if (from >= 0) moveTab(id, tabs.value.indexOf(onto) - from);
 }
 
 async function renameActiveTab(): Promise<void> {

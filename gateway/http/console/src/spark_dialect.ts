@@ -40,3 +40,6 @@ export const sparkDialect = SQLDialect.define({
   hashComments: false,
   operatorChars: "*+-%<>!=&|^~/:",
 });
+
+/** Keywords and types alone, for completion; functions come from the server. */
+export const keywordDialect = SQLDialect.define({ keywords: KEYWORDS.trim(), types: TYPES.trim() });
