@@ -30,8 +30,9 @@ _RANGE = 8
 _LENGTH = 2
 # The number of seconds for which an alternation continues after a foreign commit.
 _OTHERS_S = 10.0
-# The number of unused pauses in a row, and of seconds in at least two of them, that end an alternation.
-_UNUSED_MAX, _UNUSED_S_MAX = 5, 3.0
+# The number of unused pauses in a row that end an alternation. So do two or more with this number of seconds, and this
+# number of intervals of the other writer.
+_UNUSED_MAX, _UNUSED_S_MAX, _UNUSED_INTERVALS = 5, 3.0, 2.5
 # With more foreign commits than this between two of this server, the others commit more than this server.
 _MANY = 2
 # The number of recent commits after which older ones count half.
@@ -157,7 +158,8 @@ class CommitRun:
 
     def _with_unused_pause(self, now_s: float) -> CommitRun:
         run = replace(self, length=0, unused=self.unused + 1, unused_s=self.unused_s + self.pause_s)
-        if run.unused >= _UNUSED_MAX or (run.unused >= 2 and run.unused_s > _UNUSED_S_MAX):
+        longest_s = max(_UNUSED_S_MAX, run.interval_s * _UNUSED_INTERVALS)
+        if run.unused >= _UNUSED_MAX or (run.unused >= 2 and run.unused_s > longest_s):
             return run._end_alternation(now_s, 1)
         longest_s = PAUSE_S * _RANGE if run.seen_s is None else PAUSE_S_MAX
         return replace(run, pause_s=min(run.pause_s * 2, longest_s))

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.runtime.executed_plan import ExecutedPlan
 from engine.tables.scan import TableRead
 
 
@@ -103,6 +104,7 @@ class Profile:
         self.parts = 0
         self.hides_metrics = self.hides_texts = False
         self.is_from_cache = False
+        self._read_plans: Callable[[tuple[TableRead, ...]], tuple[ExecutedPlan, ...]] | None = None
 
     def enter(self, stage: Stage | None) -> None:
         """Enters `stage`, and leaves the current one; None: the statement has ended, and remaining work is in no
@@ -219,6 +221,20 @@ class Profile:
         with self._lock:
             self.is_from_cache = False
             self._entries = [entry for entry in self._entries if entry != _FROM_CACHE]
+
+    def set_plans(self, read_plans: Callable[[tuple[TableRead, ...]], tuple[ExecutedPlan, ...]]) -> None:
+        """Sets how the executed plans are read, given the reads of tables."""
+        self._read_plans = read_plans
+
+    @property
+    def plans(self) -> tuple[ExecutedPlan, ...]:
+        """Returns the executed plans; none if metrics are hidden, for a script, and if Spark no longer has them.
+
+        Plans of a script are left out, since each of its statements has its own restrictions.
+        """
+        if self._read_plans is None or self.hides_metrics or self.hides_texts or self.parts:
+            return ()
+        return self._read_plans(self.reads)
 
     def log(self, text: str) -> None:
         """Adds a line to the log alone."""

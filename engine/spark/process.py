@@ -29,6 +29,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from catalog.conditions import SparkRestarting, SparkSettingInvalid, SparkUnavailable
 from catalog.errors import SqlError
 from catalog.store.credentials import hadoop_settings
+from engine.runtime.executed_plan import ExecutedPlan, parse_plans
 from engine.runtime.jvm_statistics import JvmStatistics, read_jobs
 from engine.runtime.profile import Profile, TaskCounts
 from engine.runtime.request import StatementRequest
@@ -36,7 +37,8 @@ from engine.spark.class_files import find_class_files
 from engine.spark.expressions import ALLOWED_EXPRESSIONS
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S, install_classes, kill_jvm, launch_jvm, stop_jvm
-from engine.spark.spark_errors import CONTEXT_STOPPED
+from engine.spark.spark_errors import CONTEXT_STOPPED, restore_names
+from engine.tables.scan import TableRead
 
 _log = logging.getLogger(__name__)
 
@@ -171,6 +173,16 @@ class SparkProcess:
                     request.on_jobs(() if request.profile.hides_metrics else jobs)
         finally:
             self._profiles.pop(request.statement_id, None)
+
+    def executed_plans(
+        self, statement_id: str, labels: Mapping[str, str], reads: tuple[TableRead, ...]
+    ) -> tuple[ExecutedPlan, ...]:
+        """Returns the plans that were executed for a statement; none after this process has ended."""
+        try:
+            text: str = self.driver.executedPlans(statement_id)
+        except (Py4JError, ConnectionError):
+            return ()
+        return parse_plans(text, partial(restore_names, labels=labels), reads)
 
     def cancel(self, session: Any, statement_id: str) -> None:
         """Cancels a statement in a Java session; returns immediately."""

@@ -115,8 +115,8 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.sql.shuffle.partitions": "32",
         "spark.sql.timeType.enabled": "true",
         "spark.sql.ui.explainMode": "simple",
-        # Each retained execution keeps its plan in the heap, although no UI shows it.
-        "spark.sql.ui.retainedExecutions": "20",
+        # Each retained execution keeps its plan in the heap, for `ExecutedPlans.java`.
+        "spark.sql.ui.retainedExecutions": "50",
         "spark.ui.enabled": "false",
         "spark.ui.retainedJobs": "50",
         "spark.ui.retainedStages": "100",

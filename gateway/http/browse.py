@@ -12,6 +12,8 @@ in SQL.
     GET /api/2.0/catalog/detail?catalog=&schema=&table=      as DESCRIBE DETAIL
     GET /api/2.0/catalog/versions?catalog=&schema=&table=[&limit=]  as DESCRIBE HISTORY
     GET /api/2.0/catalog/files?catalog=&schema=&table=[&version=][&limit=]
+    GET /api/2.0/catalog/column_statistics?catalog=&schema=&table=[&version=]   as the log has them
+    GET /api/2.0/catalog/lineage?catalog=&schema=&table=     relations that a view reads, views that read a relation
 
 Names are parameters and not path segments, since a name may contain any character.
 """
@@ -33,7 +35,14 @@ from catalog.system.audit_table import SYSTEM_CATALOG
 from engine.runtime.results import sql_type_of
 from engine.runtime.statement import Statement
 from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeTable
-from engine.statements.listings.statement import ListColumns, ListFiles, ListSchemas, ListTables
+from engine.statements.listings.statement import (
+    ListColumns,
+    ListColumnStatistics,
+    ListFiles,
+    ListLineage,
+    ListSchemas,
+    ListTables,
+)
 from engine.statements.show.statement import ShowCatalogs
 from gateway.http.queries import number_of, text_of
 from gateway.http.requests import SessionRequest
@@ -100,7 +109,37 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
         limit = number_of("limit", default=1000, smallest=1, largest=ROWS_MAX)
         return {"files": calls.rows(ListFiles(table_parts=_table(), version=_version(), limit=limit))}
 
+    @routes.get(f"{API}/column_statistics")
+    def column_statistics() -> dict[str, object]:
+        return _statistics(calls.rows(ListColumnStatistics(table_parts=_table(), version=_version())))
+
+    @routes.get(f"{API}/lineage")
+    def lineage() -> dict[str, object]:
+        found = calls.rows(ListLineage(table_parts=_table()))
+        sides = {"upstream": True, "downstream": False}
+        return {name: [_neighbor(row) for row in found if row["is_upstream"] is side] for name, side in sides.items()}
+
     return routes
+
+
+def _statistics(rows: Rows) -> dict[str, object]:
+    columns = [
+        {
+            "name": row["column"],
+            "type": row["type"],
+            "min": row["min"],
+            "max": row["max"],
+            "is_exact": row["is_exact"],
+            "null_count": row["null_count"],
+        }
+        for row in rows
+    ]
+    first = rows[0] if rows else {"table_rows": None, "table_files": 0}
+    return {"rows": first["table_rows"], "files": first["table_files"], "columns": columns}
+
+
+def _neighbor(row: Mapping[str, object]) -> dict[str, object]:
+    return {"catalog": row["catalog"], "schema": row["schema"], "name": row["table"], "type": row["type"]}
 
 
 @dataclass(frozen=True, slots=True)

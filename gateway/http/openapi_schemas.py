@@ -182,6 +182,38 @@ SCHEMAS: dict[str, Schema] = {
         min=optional(STRING),
         max=optional(STRING),
     ),
+    "Plans": answer(
+        "reason plans",
+        statement_id=UUID,
+        reason={
+            "enum": [None, "RUNNING", "FROM_CACHE", "PROTECTED", "SCRIPT", "NOT_RECORDED"],
+            "description": "Why there are no plans; null if there are some.",
+        },
+        plans=list_of(
+            answer(
+                "id nodes edges",
+                id=COUNT,
+                duration_ms=optional(COUNT),
+                nodes=list_of(
+                    answer(
+                        "id name description metrics",
+                        id=COUNT,
+                        name=STRING,
+                        description=STRING,
+                        cluster={"type": ["integer", "null"], "description": "The node that this one is a part of."},
+                        rows=optional(COUNT),
+                        bytes=optional(COUNT),
+                        time_ms={"type": ["number", "null"], "description": "Summed over tasks."},
+                        metrics=list_of(answer("name value", name=STRING, value=STRING)),
+                        read={"type": ["object", "null"], "description": "Files and bytes, as in the profile."},
+                    )
+                ),
+                edges=list_of(
+                    {"type": "array", "items": COUNT, "description": "From a node to the one that reads it."}
+                ),
+            )
+        ),
+    ),
     "Profile": answer(
         "statement_id state stages tasks reads rows log",
         statement_id=UUID,
@@ -313,6 +345,30 @@ SCHEMAS: dict[str, Schema] = {
                 partition=TEXTS,
             )
         ),
+    ),
+    "ColumnStatistics": answer(
+        "rows files columns",
+        rows=optional(COUNT),
+        files=COUNT,
+        columns=list_of(
+            answer(
+                "name type min max is_exact null_count",
+                name=STRING,
+                type=STRING,
+                min=optional(STRING),
+                max=optional(STRING),
+                is_exact=BOOLEAN | {"description": "Whether minimum and maximum are values of rows, not only bounds."},
+                null_count=optional(COUNT),
+            )
+        ),
+    ),
+    "Lineage": answer("upstream downstream", upstream=list_of(ref("Relation")), downstream=list_of(ref("Relation"))),
+    "Relation": answer(
+        "catalog schema name type",
+        catalog=STRING,
+        schema=STRING,
+        name=STRING,
+        type={"type": "string", "enum": ["TABLE", "VIEW"]},
     ),
     "Functions": answer(
         "functions keywords",

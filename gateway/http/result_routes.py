@@ -5,6 +5,7 @@ GET /api/2.0/sql/statements/{id}/result/count?filter=                           
 GET /api/2.0/sql/statements/{id}/result/statistics?column=&filter=                  of a column (`column_statistics.py`)
 GET /api/2.0/sql/statements/{id}/result/file?format=csv|parquet|arrow               the whole result
 GET /api/2.0/sql/statements/{id}/profile                                            progress and reads
+GET /api/2.0/sql/statements/{id}/plan                                               executed plans (`plan_body.py`)
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from catalog.conditions import InvalidField, OperationNotFound
 from gateway.http.column_statistics import column_statistics
 from gateway.http.delivery import API, CONTENT_TYPES
 from gateway.http.encode import arrow_stream
+from gateway.http.plan_body import plan_body, read_body
 from gateway.http.queries import number_of, option_of
 from gateway.http.requests import Format
 from gateway.http.result_files import MEDIA_TYPES, FileFormat, result_file
@@ -81,6 +83,14 @@ def result_blueprint(api: StatementApi) -> Blueprint:
             raise OperationNotFound()
         return profile_body(operation)
 
+    @routes.get(f"{API}/statements/<statement_id>/plan")
+    def plan(statement_id: str) -> dict[str, object]:
+        operation_id = parse_statement_id(statement_id)
+        _, operation = api.registry().find_operation(operation_id, api.identity())
+        if operation.is_call:
+            raise OperationNotFound()
+        return plan_body(operation)
+
     return routes
 
 
@@ -118,18 +128,7 @@ def profile_body(operation: Operation) -> dict[str, object]:
         "ended_ms": operation.ended_ms,
         "stages": [{"name": each.stage, "duration_ms": round(each.duration_ms, 3)} for each in profile.stages],
         "tasks": {"total": tasks.total, "running": tasks.running, "done": tasks.done, "failed": tasks.failed},
-        "reads": [
-            {
-                "table": read.label,
-                "version": read.version,
-                "files": read.files,
-                "files_after_partitions": read.files_partition,
-                "files_total": read.files_total,
-                "bytes": read.bytes,
-                "bytes_total": read.bytes_total,
-            }
-            for read in profile.reads
-        ],
+        "reads": [read_body(read) for read in profile.reads],
         "rows": operation.rows_held,
         "result_bytes": operation.result_bytes,
         "log": list(operation.profile.log_lines),

@@ -80,7 +80,7 @@ def test_a_profile_tells_what_was_read(page: Page) -> None:
     page.get_by_role("tab", name="Profile").click()
     expect(page.locator(".stages")).to_contain_text("execute")
     expect(page.locator(".profile")).to_contain_text("orders")
-    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Show EXPLAIN").click()
     expect(page.locator(".plan")).to_contain_text("Plan")
 
 

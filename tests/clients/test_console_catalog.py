@@ -69,7 +69,7 @@ def test_created_and_dropped_table_follow_without_a_refresh(page: Page) -> None:
     expect(made).to_have_count(0)
 
 
-def test_width_of_the_catalog_changes_by_keys_and_mouse_and_is_kept(page: Page) -> None:
+def test_width_of_the_catalog_changes_by_keys_and_mouse_and_survives_a_reload(page: Page) -> None:
     edge = page.get_by_role("separator", name="Width of the catalog")
     edge.press("Home")
     expect(edge).to_have_attribute("aria-valuenow", "160")

@@ -68,6 +68,16 @@ def test_the_chart_stays_while_rows_are_shown(page: Page) -> None:
     assert shown(page) == ("bar", "10")
 
 
+def test_the_chart_of_a_tab_survives_a_reload(page: Page) -> None:
+    draw(page, ROWS)
+    choose(page, "Kind of chart", "Area")
+    expect(page.locator(".plot")).to_have_attribute("data-kind", "area")
+    page.reload()
+    cell(page, "even")
+    page.get_by_role("tab", name="chart").click()
+    assert shown(page) == ("area", "20")
+
+
 def test_a_chart_is_downloaded_as_png_with_its_title(page: Page, tmp_path: Path) -> None:
     draw(page, ROWS)
     page.get_by_label("Title").fill("Numbers / day")

@@ -30,8 +30,8 @@ def results(page: Page) -> Locator:
 
 def last_tab(page: Page) -> dict[str, Any]:
     """Returns the last tab as the browser keeps it."""
-    kept = page.evaluate("Object.entries(localStorage).find(([key]) => key.includes('console.tabs'))[1]")
-    tab: dict[str, Any] = json.loads(kept)["tabs"][-1]
+    stored = page.evaluate("Object.entries(localStorage).find(([key]) => key.includes('console.tabs'))[1]")
+    tab: dict[str, Any] = json.loads(stored)["tabs"][-1]
     return tab
 
 
@@ -101,7 +101,7 @@ def test_each_result_keeps_its_view_and_reload_restores_them(page: Page) -> None
     cell(page, "b")
 
 
-def test_errors_of_all_statements_are_marked_at_their_position(page: Page) -> None:
+def test_errors_of_all_statements_are_highlighted_at_their_position(page: Page) -> None:
     write(page, "SELECT 1;\nSELECT status,\n  s.nope FROM shop.orders s;\nSELECT 1/0;\nSELEC 3")
     page.get_by_role("button", name="Commands of the query").click()
     page.get_by_role("menuitem", name="Continue on error").click()
@@ -132,7 +132,7 @@ def test_plans_and_single_texts_keep_their_line_breaks(page: Page) -> None:
     cell(page, "short")
 
 
-def test_parameters_are_sent_with_their_types_and_kept(page: Page) -> None:
+def test_parameters_are_sent_with_their_types_and_survive_a_reload(page: Page) -> None:
     write(page, "SELECT typeof(:n) AS t, :n + 1.25 AS sum, :day AS day, ':no' AS text, :none IS NULL AS is_null")
     fields = page.get_by_role("form", name="Parameters")
     expect(fields.get_by_role("group")).to_have_count(3)
@@ -152,7 +152,7 @@ def test_parameters_are_sent_with_their_types_and_kept(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("'twelve'")
 
 
-def test_current_schema_is_shown_chosen_and_follows_use(page: Page) -> None:
+def test_current_schema_is_visible_can_be_changed_and_follows_use(page: Page) -> None:
     context = page.get_by_role("combobox", name="Current catalog and schema")
     run(page, "SELECT count(*) AS n FROM weather")
     expect(page.locator(".summary")).to_contain_text("1 row")

@@ -84,7 +84,9 @@ def test_wrong_password_is_reported_in_plain_words_and_keeps_the_page(browser: B
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_login_page_passes_axe_on_a_narrow_screen(browser: Browser, server: SecureServer, scheme: str) -> None:
+def test_login_and_connection_pages_pass_axe_on_a_narrow_screen(
+    browser: Browser, server: SecureServer, scheme: str
+) -> None:
     with new_page(browser, color_scheme=scheme, viewport=NARROW) as page:
         page.goto(f"http://localhost:{server.ports.http}/login")
         ground = page.evaluate("getComputedStyle(document.querySelector('main')).backgroundColor")
@@ -99,6 +101,8 @@ def test_login_page_passes_axe_on_a_narrow_screen(browser: Browser, server: Secu
         logged_in(page, "ann")
         page.goto(f"http://localhost:{server.ports.http}/login")
         expect(page.get_by_text("You are logged in as ann.")).to_be_visible()
+        ensure_accessible(page)
+        page.goto(f"http://localhost:{server.ports.http}/connect")
         ensure_accessible(page)
 
 

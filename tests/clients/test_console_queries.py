@@ -96,7 +96,7 @@ def test_queries_are_saved_in_folders_found_renamed_moved_and_deleted(browser: B
         expect(page.get_by_role("heading", name="No saved queries")).to_be_visible()
 
 
-def test_changes_are_marked_until_they_are_saved(browser: Browser, server: SecureServer) -> None:
+def test_unsaved_changes_have_a_mark(browser: Browser, server: SecureServer) -> None:
     with logged_in(browser, server, "ann") as page:
         save(page, "ROWS 3", "Revenue", "/")
         mark = page.locator(".tab.chosen .unsaved")

@@ -128,3 +128,22 @@ def test_a_table_without_files_says_so(page: Page, server: RealServer) -> None:
     view = show(page, "empty", "Files")
     expect(view.get_by_role("heading", name="The table has no data files")).to_be_visible()
     expect(view.locator(".details-line")).to_contain_text(re.compile("delta · version 0 .* 1 column$"))
+
+
+def test_statistics_come_from_the_log(page: Page) -> None:
+    view = show(page, "t", "Statistics")
+    row = view.get_by_role("row", name=re.compile("^id"))
+    expect(row).to_contain_text("int")
+    expect(view).to_contain_text("2 rows, 2 files.")
+    expect(row.locator("td.code")).to_have_text(["int", "1", "2"])
+
+
+def test_lineage_leads_from_a_table_to_its_views(page: Page) -> None:
+    view = show(page, "t", "Lineage")
+    view.get_by_role("region", name="Downstream").get_by_role("button", name="paged.v").click()
+    expect(page.locator(".table-view").get_by_role("heading", level=2)).to_have_text("spark_catalog.paged.v")
+    page.locator(".table-view").get_by_role("tab", name="Lineage").click()
+    upstream = page.locator(".table-view").get_by_role("region", name="Upstream")
+    expect(upstream.get_by_role("button", name="paged.t")).to_be_visible()
+    view = show(page, "ice", "Lineage")
+    expect(view.get_by_role("heading", name="No lineage is known")).to_be_visible()

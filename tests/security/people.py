@@ -9,6 +9,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.executed_plan import ExecutedPlan
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.statement import Statement
@@ -30,6 +31,14 @@ class People:
         request = request or StatementRequest(identity=identity)
         session = self._sessions[who]
         return session.execute(text, request) if isinstance(text, str) else session.run(text, request)
+
+    def plans(self, who: str, text: str) -> tuple[ExecutedPlan, ...]:
+        """Returns the plans that were executed for a statement."""
+        request = StatementRequest(identity=self._lake.identity(who))
+        result = self._result(who, text, request)
+        list(result.batches())
+        result.close()
+        return request.profile.plans
 
     def describe(self, who: str, text: str) -> tuple[str, ...]:
         """Returns an ended statement's log, as a client reads it."""

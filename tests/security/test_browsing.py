@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
-from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.changes import CreateView
+from catalog.entries import FunctionEntry, FunctionParameter, ViewEntry
 from catalog.grants.right_changes import CreateFunction
 from catalog.names import SchemaName, TableName
 from catalog.policies.policies import PolicyArgument, PolicyFunction
@@ -15,7 +19,7 @@ from engine.delta.snapshot.column_statistics import write_distinct_counts
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.pruning.estimates import DistinctCount
 from engine.statements.describe.statement import DescribeTable
-from engine.statements.listings.statement import ListFiles
+from engine.statements.listings.statement import ListColumnStatistics, ListFiles, ListLineage
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
 
@@ -63,6 +67,11 @@ OLDER = DescribeTable(table_parts=T, extended=True, as_json=True, version=0)
         ("mal", ListFiles(table_parts=T, limit=10, version=0), "42501"),
         ("bob", ListFiles(table_parts=T, limit=10), "42P01"),
         ("bob", ListFiles(table_parts=T, limit=10, version=0), "42P01"),
+        ("eve", ListColumnStatistics(table_parts=T), "R"),
+        ("mal", ListColumnStatistics(table_parts=T), "42501"),
+        ("bob", ListColumnStatistics(table_parts=T), "42P01"),
+        ("mal", ListLineage(table_parts=T), "R"),
+        ("bob", ListLineage(table_parts=T), "42P01"),
         ("eve", OLDER, "R"),
         ("mal", OLDER, "42501"),
         ("bob", OLDER, "42P01"),
@@ -79,12 +88,63 @@ def test_files_and_older_versions_take_select(lake: GuardedLake, who: str, state
         (0, "FGAC_TIME_TRAVEL_NOT_SUPPORTED.PER_TABLE_RLS_CM"),
     ],
 )
-def test_files_of_protected_table_are_hidden(lake: GuardedLake, version: int | None, condition: str) -> None:
-    """Their sizes and partitions would reveal hidden rows."""
+def test_files_and_statistics_of_protected_table_are_hidden(
+    lake: GuardedLake, version: int | None, condition: str
+) -> None:
+    """Sizes, partitions and values would reveal hidden rows."""
     name = ("spark_catalog", "shop", "policed")
-    error = lake.error("eve", ListFiles(table_parts=name, limit=10, version=version))
-    assert error is not None
-    assert error.condition == condition
+    files = ListFiles(table_parts=name, limit=10, version=version)
+    for statement in (files, ListColumnStatistics(table_parts=name, version=version)):
+        error = lake.error("eve", statement)
+        assert error is not None and error.condition == condition
+
+
+def test_column_statistics_are_those_of_the_log(lake: GuardedLake) -> None:
+    day = pa.array([dt.date(2026, 1, 2), None, dt.date(2026, 1, 1)])
+    columns = {
+        "n": pa.array([3, None, -1], pa.int64()),
+        "s": ["b", "a" * 40, "c"],
+        "day": day,
+        "part": ["x", "y", None],
+    }
+    nested = pa.array([{"a": 1}] * 3, pa.struct([("a", pa.int32())]))
+    write_deltalake(lake.folder / "shop/t2", pa.table(columns | {"nested": nested}), partition_by=["part"])
+    lake.do("root", "GRANT SELECT ON shop.t2 TO eve")
+    found = lake.rows("eve", ListColumnStatistics(table_parts=("spark_catalog", "shop", "t2")))
+    low_text = next(row[2] for row in found if row[0] == "s")
+    assert "aaaa".startswith(low_text[:4]), "a bound, which may be a part of the value"
+    assert {row[0]: row[1:] for row in found} == {
+        "n": ("bigint", "-1", "3", True, 1, 3, 3),
+        "s": ("string", low_text, "c", False, 0, 3, 3),
+        "day": ("date", "2026-01-01", "2026-01-02", True, 1, 3, 3),
+        "part": ("string", "x", "y", True, 1, 3, 3),
+        "nested": ("struct<a:int>", None, None, False, None, 3, 3),
+    }
+
+
+def test_lineage_has_the_visible_neighbors(lake: GuardedLake) -> None:
+    def add_view(name: str, text: str) -> None:
+        entry = ViewEntry(
+            name=TableName("spark_catalog", "shop", name), text=text, current=NOTHING.current, owner="ann"
+        )
+        lake.sources.catalog.change(CreateView(entry))
+
+    add_view("of_t", "SELECT * FROM t JOIN spark_catalog.shop.policed USING (id) JOIN shop.gone")
+    add_view("of_view", "SELECT id FROM OF_T WHERE id IN (SELECT id FROM t)")
+    add_view("other", "SELECT 't' AS t")
+    lake.do("root", "GRANT SELECT ON shop.of_t TO eve", "GRANT SELECT ON shop.of_view TO mal")
+
+    def neighbors(who: str, name: str) -> list[tuple[object, ...]]:
+        rows = lake.rows(who, ListLineage(table_parts=("spark_catalog", "shop", name)))
+        return [(row[0], row[3], row[4]) for row in rows]
+
+    up, down = True, False
+    assert neighbors("ann", "of_t") == [(down, "of_view", "VIEW")]
+    assert neighbors("eve", "of_t") == [(up, "t", "TABLE"), (up, "policed", "TABLE")]
+    assert neighbors("eve", "t") == [(down, "of_t", "VIEW")]
+    assert neighbors("mal", "t") == [(down, "of_view", "VIEW")]
+    assert neighbors("mal", "of_view") == [(up, "t", "TABLE")]
+    assert neighbors("eve", "policed") == [(down, "of_t", "VIEW")]
 
 
 def test_files_are_listed_by_size_with_rows(lake: GuardedLake) -> None:

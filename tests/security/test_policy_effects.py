@@ -24,7 +24,15 @@ from engine.runtime.statement import Statement
 from engine.spark.session import SparkDriver
 from engine.statements.alter_table.statement import AlterTable, TableChange
 from engine.statements.describe.statement import DescribeTable
-from engine.statements.listings.statement import ListColumns, ListFiles, ListForeignKeys, ListPrimaryKeys, ListTables
+from engine.statements.listings.statement import (
+    ListColumns,
+    ListColumnStatistics,
+    ListFiles,
+    ListForeignKeys,
+    ListLineage,
+    ListPrimaryKeys,
+    ListTables,
+)
 from engine.statements.parse import parse
 from engine.statements.procedures.statement import Call, Procedure
 from engine.statements.registry import STATEMENTS
@@ -72,6 +80,8 @@ CASES: list[tuple[Written, str | None]] = [
     ("DESCRIBE HISTORY {t}", REJECTED),
     ("SHOW PARTITIONS {t}", REJECTED),
     (ListFiles(table_parts=("shop", "{name}"), limit=10), REJECTED),
+    (ListColumnStatistics(table_parts=("shop", "{name}")), REJECTED),
+    (ListLineage(table_parts=("shop", "{name}")), None),
     ("VACUUM {t} DRY RUN", REJECTED),
     ("VACUUM {t}", None),
     ("OPTIMIZE {t} WHERE part = 1", REJECTED),

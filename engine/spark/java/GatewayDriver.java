@@ -20,6 +20,7 @@ public final class GatewayDriver {
   private final Questions questions;
   private final MemoryGuard memory;
   private final TaskCounts tasks = new TaskCounts();
+  private final ExecutedPlans executed = new ExecutedPlans();
   private final KeptPlans plans = new KeptPlans();
   private final LeftTasks left;
   private final Thread scheduler;
@@ -89,6 +90,7 @@ public final class GatewayDriver {
     this.left = new LeftTasks(root.sparkContext(), tasks);
     this.scheduler = thread("dag-scheduler-event-loop");
     root.sparkContext().addSparkListener(tasks);
+    root.sparkContext().addSparkListener(executed);
     ParentWatch.start();
     memory.start();
   }
@@ -144,6 +146,16 @@ public final class GatewayDriver {
       return tasks.jobs(id); // what is known by now
     }
     return tasks.jobs(id);
+  }
+
+  /** See {@link ExecutedPlans#json}; waits shortly for metrics of the last tasks. */
+  public String executedPlans(String id) throws InterruptedException {
+    try {
+      root.sparkContext().listenerBus().waitUntilEmpty(EVENTS_MS);
+    } catch (TimeoutException late) {
+      return executed.json(root.sharedState().statusStore(), id);
+    }
+    return executed.json(root.sharedState().statusStore(), id);
   }
 
   private static Set names(String text) {

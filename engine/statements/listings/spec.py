@@ -15,6 +15,8 @@ from engine.sql.query.values import AsOfVersion
 from engine.statements.listings.execution import list_files, list_objects
 from engine.statements.listings.execution_find import find_objects
 from engine.statements.listings.execution_keys import find_keys, list_keys
+from engine.statements.listings.execution_lineage import list_lineage
+from engine.statements.listings.execution_statistics import list_column_statistics
 from engine.statements.listings.statement import (
     FindColumns,
     FindFunctions,
@@ -22,9 +24,11 @@ from engine.statements.listings.statement import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListColumnStatistics,
     ListFiles,
     ListForeignKeys,
     ListFunctions,
+    ListLineage,
     ListPrimaryKeys,
     ListSchemas,
     ListTables,
@@ -63,14 +67,14 @@ def _name_matcher(name: str | None) -> Matcher:
     return matches_all if name is None else lambda other: fold(other) == fold(name)
 
 
-def _list_files(statement: ListFiles, binder: Binder) -> BoundNames:
+def _list_files(statement: ListFiles | ListColumnStatistics, binder: Binder) -> BoundNames:
     if statement.version is None:
         return BoundNames(relations=(binder.table(statement.table_parts),))
     time_travel = AsOfVersion(statement.version)
     return BoundNames(relations=(binder.relation(statement.table_parts, time_travel, binder.state.current),))
 
 
-def _require_reads(bound: BoundStatement, _: ListFiles) -> Iterable[Requirement]:
+def _require_reads(bound: BoundStatement, _: ListFiles | ListColumnStatistics) -> Iterable[Requirement]:
     return reads(bound.relations)
 
 
@@ -169,5 +173,22 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_reads,
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES, "A list of files"),
         answer=list_files,
+    ),
+    answer_spec(
+        ListColumnStatistics,
+        "A list of column statistics",
+        syntax="",
+        example="",
+        bind=_list_files,
+        required_privileges=_require_reads,
+        policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES, "A list of column statistics"),
+        answer=list_column_statistics,
+    ),
+    unrestricted(
+        ListLineage,
+        "A list of lineage",
+        syntax="",
+        example="",
+        answer=list_lineage,
     ),
 )

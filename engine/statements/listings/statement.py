@@ -92,6 +92,21 @@ class ListFiles(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListColumnStatistics(Statement):
+    """Metadata call: the statistics of a table's columns that its log has, in its newest or an older version."""
+
+    table_parts: tuple[str, ...]
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListLineage(Statement):
+    """Metadata call: the relations that a view reads, and the views that read a relation."""
+
+    table_parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListFunctions(Statement):
     """Metadata call. Spark's own functions, which are in no schema, are listed with any, as in the stock server."""
 

@@ -166,7 +166,7 @@ def test_a_profile_counts_the_rows(api: Api, result: str) -> None:
     assert [stage["name"] for stage in profile["stages"]][-1] == "stream"
 
 
-@pytest.mark.parametrize("part", ["result/rows", "result/file", "profile"])
+@pytest.mark.parametrize("part", ["result/rows", "result/file", "profile", "plan"])
 def test_a_result_is_its_owners_alone(api: Api, result: str, part: str) -> None:
     """Also to an administrator, which everybody is on a server without authentication."""
     for path in (result, f"{STATEMENTS}/nothing", f"{STATEMENTS}/00000000-0000-0000-0000-000000000000"):

@@ -264,18 +264,43 @@ export interface SessionRow {
 export interface TableStatistics {
   rows: number | null;
   files: number;
-  /** Why values are missing. */
-  reason: string | null;
-  columns: { name: string; type: string; min: string | null; max: string | null; null_count: number | null }[];
+  /** `is_exact`: the minimum and the maximum are values of rows, and not only bounds. */
+  columns: { name: string; type: string; min: string | null; max: string | null; is_exact: boolean; null_count: number | null }[];
 }
 
-/** A table or view up or down the lineage; `hidden` counts those that the user may not see. */
+/** A table or view up or down the lineage that the user may see. */
 export interface Relation {
   catalog: string;
   schema: string;
   name: string;
   type: string;
-  hidden?: number;
+}
+
+/** An operator of an executed plan; `cluster` is the node for the generated code that it is a part of. */
+export interface PlanNode {
+  id: number;
+  name: string;
+  description: string;
+  cluster: number | null;
+  rows: number | null;
+  bytes: number | null;
+  time_ms: number | null;
+  metrics: { name: string; value: string }[];
+  read: TableRead | null;
+}
+
+export interface ExecutedPlan {
+  id: number;
+  duration_ms: number | null;
+  nodes: PlanNode[];
+  /** From an operator to the one that reads its rows. */
+  edges: [number, number][];
+}
+
+export interface Plans {
+  /** Why there are no plans. */
+  reason: "RUNNING" | "FROM_CACHE" | "PROTECTED" | "SCRIPT" | "NOT_RECORDED" | null;
+  plans: ExecutedPlan[];
 }
 
 /** Of a column of a result. */
@@ -384,6 +409,7 @@ export const api = {
     ended(ask<InlineAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` }))),
   chunk: (id: string, index: number) => ask<InlineRows>("GET", `${SQL}/statements/${id}/result/chunks/${index}`),
   profile: (id: string) => ask<Profile>("GET", `${SQL}/statements/${id}/profile`),
+  plan: (id: string) => ask<Plans>("GET", `${SQL}/statements/${id}/plan`),
   cancel: (id: string) => ask<object>("POST", `${SQL}/statements/${id}/cancel`),
   close: (id: string) => ask<object>("DELETE", `${SQL}/statements/${id}`),
   rows: async (id: string, rows: RowsQuery, signal?: AbortSignal) => {

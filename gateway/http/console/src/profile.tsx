@@ -2,10 +2,14 @@
 import { useState } from "preact/hooks";
 import { api, type Profile, type TableRead } from "./api";
 import { formatBytes, formatCount, formatDuration } from "./format";
+import { counted } from "./operation_metrics";
 import { decodeText } from "./plan_text";
+import { PlanView } from "./plan_view";
 import { failureOf } from "./runner";
 import type { Run, SqlTab } from "./state";
 import { strings } from "./strings";
+import { Button } from "./ui/button";
+import { EmptyState } from "./ui/notice";
 
 /** One line while it runs: where it is, and how far. */
 export function Progress({ run, now }: { run: Run; now: number }) {
@@ -47,22 +51,23 @@ function stageText(stage: string | null | undefined): string {
 export function ProfileView({ tab, run }: { tab: SqlTab; run: Run }) {
   const [plan, setPlan] = useState<string>();
   const profile = run.profile;
-  if (!profile) return <p class="empty">Nothing is known of this run.</p>;
+  if (!profile) return <EmptyState icon="plan" title={strings.profile.unknown} />;
   const explain = () => explained(tab, run.text).then(setPlan, (error: unknown) => setPlan(failureOf(error).message));
   return (
     <div class="profile">
-      <h3>Time</h3>
+      <h3>{strings.profile.time}</h3>
       <Stages stages={profile.stages} />
-      <h3>Read</h3>
-      {profile.reads.length ? <Reads reads={profile.reads} /> : <p class="note">No data files were read.</p>}
+      <h3>{strings.profile.read}</h3>
+      {profile.reads.length ? <Reads reads={profile.reads} /> : <p class="note">{strings.profile.noFiles}</p>}
       <p class="note">
-        {formatCount(profile.rows)} {profile.rows === 1 ? "row" : "rows"}, {formatBytes(profile.result_bytes)}
-        {profile.tasks.done > 0 && `; ${formatCount(profile.tasks.done)} ${profile.tasks.done === 1 ? "task" : "tasks"} of Spark`}
+        {counted(profile.rows, "row")}, {formatBytes(profile.result_bytes)}
+        {profile.tasks.done > 0 && `; ${counted(profile.tasks.done, "task")} of Spark`}
       </p>
-      <h3>Log</h3>
+      <h3>{strings.profile.plan}</h3>
+      {run.statementId && <PlanView statementId={run.statementId} />}
+      {plan === undefined ? <Button icon="file" onClick={explain}>{strings.plan.explain}</Button> : <pre class="plan">{plan}</pre>}
+      <h3>{strings.profile.log}</h3>
       <pre>{profile.log.join("\n")}</pre>
-      <h3>Plan</h3>
-      {plan === undefined ? <button onClick={explain}>Show the plan</button> : <pre class="plan">{plan}</pre>}
     </div>
   );
 }

@@ -87,6 +87,7 @@ export async function reloadTab(tab: SqlTab): Promise<void> {
 
 function showSaved(tab: SqlTab, saved: SavedQuery): void {
   tab.saved.value = saved;
+  tab.parameters.value = saved.parameters;
   renameTab(tab.id, saved.display_name);
   notify(strings.queries.saved(saved.display_name));
   void loadQueries();
@@ -95,7 +96,7 @@ function showSaved(tab: SqlTab, saved: SavedQuery): void {
 function contentOf(tab: SqlTab): Pick<QueryContent, "query_text" | "parameters" | "chart" | "catalog" | "schema"> {
   return {
     query_text: tab.text.value,
-    parameters: tab.parameters.value,
+    parameters: tab.parameters.value.filter(({ name }) => tab.text.value.includes(name)), // not of what the user removed
     chart: tab.chart.value ?? null,
     catalog: tab.catalog.value ?? null,
     schema: tab.schema.value ?? null,

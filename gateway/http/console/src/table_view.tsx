@@ -217,10 +217,10 @@ function Statistics({ name }: { name: TableName }) {
   return (
     <>
       <p class="note">
-        {[value.rows !== null && counted(value.rows, "row"), counted(value.files, "file")].filter(Boolean).join(", ")}. {value.reason ?? strings.table.statisticsSource}
+        {[value.rows !== null && counted(value.rows, "row"), counted(value.files, "file")].filter(Boolean).join(", ")}. {strings.table.statisticsSource}
       </p>
       <table class="list">
-        <thead><tr><th>Column</th><th>Type</th><th>Minimum</th><th>Maximum</th><th class="numeric">NULLs</th></tr></thead>
+        <thead><tr><th>Column</th><th>Type</th><th>Minimum</th><th>Maximum</th><td /><th class="numeric">NULLs</th></tr></thead>
         <tbody>
           {items.map((column) => (
             <tr key={column.name}>
@@ -228,6 +228,7 @@ function Statistics({ name }: { name: TableName }) {
               <td class="code">{column.type}</td>
               <td class="code">{column.min ?? ""}</td>
               <td class="code">{column.max ?? ""}</td>
+              <td>{column.is_exact || column.min === null ? "" : <span class="mark" title={strings.table.boundsHint}>{strings.table.bounds}</span>}</td>
               <td class="numeric">{column.null_count === null ? "" : column.null_count.toLocaleString("en-US")}</td>
             </tr>
           ))}
@@ -274,14 +275,10 @@ function Lineage({ name, table }: { name: TableName; table: TableDescription }) 
       <ul>
         {relations.map((each, at) => (
           <li key={at}>
-            {each.hidden
-              ? <span class="relation note"><Icon name="lock" />{strings.table.hiddenRelations(each.hidden)}</span>
-              : (
-                <button type="button" class="relation" title={`${each.catalog}.${each.schema}.${each.name}`} onClick={() => openTableTab({ catalog: each.catalog, schema: each.schema, table: each.name })}>
-                  <Icon name={each.type === "VIEW" ? "view" : "table"} />
-                  <span>{each.schema}.{each.name}</span>
-                </button>
-              )}
+            <button type="button" class="relation" title={`${each.catalog}.${each.schema}.${each.name}`} onClick={() => openTableTab({ catalog: each.catalog, schema: each.schema, table: each.name })}>
+              <Icon name={each.type === "VIEW" ? "view" : "table"} />
+              <span>{each.schema}.{each.name}</span>
+            </button>
           </li>
         ))}
       </ul>

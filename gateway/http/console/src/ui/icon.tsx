@@ -4,17 +4,17 @@ import {
   Activity, ArrowDown, ArrowUp, Bookmark, Braces, ChartColumn, Check, ChevronDown, ChevronLeft, ChevronRight, CircleAlert,
   CircleCheck, CircleHelp, CircleX, Clock, Columns3, Copy, Database, Download, EllipsisVertical, ExternalLink, Eye, EyeOff, FileCode,
   FileText, Filter, Folder, FolderOpen, FunctionSquare, GitBranch, HardDrive, History, Info, KeyRound, Keyboard, Layers, Link, ListTree, Lock,
-  LogIn, LogOut, Menu, Moon, Network, PanelLeft, Pencil, Play, Plug, Plus, RefreshCw, RotateCcw, Save, Search, Share2,
+  LogIn, LogOut, Maximize, Menu, Minus, Moon, Network, PanelLeft, Pencil, Play, Plug, Plus, RefreshCw, RotateCcw, Save, Search, Share2,
   ShieldCheck, Sigma, Square, StepForward, Sun, SunMoon, Table2, Trash2, Type, User, Users, Variable, WandSparkles, X, Zap,
 } from "lucide";
 
 const ICONS = {
   activity: Activity, ascending: ArrowUp, bookmark: Bookmark, braces: Braces, chart: ChartColumn, check: Check,
   clock: Clock, close: X, columns: Columns3, connect: Plug, copy: Copy, database: Database, delete: Trash2,
-  descending: ArrowDown, down: ChevronDown, download: Download, edit: Pencil, error: CircleX, file: FileText, filter: Filter,
+  descending: ArrowDown, down: ChevronDown, download: Download, edit: Pencil, error: CircleX, file: FileText, filter: Filter, fit: Maximize,
   folder: Folder, folderOpen: FolderOpen, format: WandSparkles, function: FunctionSquare, grants: ShieldCheck, help: CircleHelp,
   hide: EyeOff, history: History, info: Info, keyboard: Keyboard, keyword: Type, layers: Layers, left: ChevronLeft, lineage: GitBranch,
-  link: Link, lock: Lock, logIn: LogIn, logOut: LogOut, menu: Menu, moon: Moon, more: EllipsisVertical, open: ExternalLink,
+  link: Link, lock: Lock, logIn: LogIn, logOut: LogOut, menu: Menu, minus: Minus, moon: Moon, more: EllipsisVertical, open: ExternalLink,
   panel: PanelLeft, parameter: Variable, plan: Network, play: Play, plus: Plus, policies: EyeOff, policy: EyeOff, query: FileCode, refresh: RefreshCw,
   reopen: RotateCcw, right: ChevronRight, runAll: StepForward, save: Save, search: Search, share: Share2, show: Eye, statistics: Sigma,
   stop: Square, success: CircleCheck, sun: Sun, system: SunMoon, table: Table2, token: KeyRound, tokens: KeyRound, tree: ListTree, user: User,

@@ -1,0 +1,66 @@
+"""The plans that Spark executed for a statement, as JSON.
+
+There are none, with the reason, for a statement over protected data: its operators show conditions of row filters and
+column masks, and their metrics how much data is hidden.
+"""
+
+from __future__ import annotations
+
+from engine.runtime.executed_plan import ExecutedPlan, PlanOperator
+from engine.tables.scan import TableRead
+from gateway.http.statements import state_name
+from gateway.sessions.operation import Operation
+
+_RUNNING = frozenset({"PENDING", "RUNNING"})
+
+
+def plan_body(operation: Operation) -> dict[str, object]:
+    reason = _reason(operation)
+    plans = [] if reason else [_plan(each) for each in operation.profile.plans]
+    return {"statement_id": str(operation.id), "reason": reason or (None if plans else "NOT_RECORDED"), "plans": plans}
+
+
+def _reason(operation: Operation) -> str | None:
+    profile = operation.profile
+    if state_name(operation.state) in _RUNNING:
+        return "RUNNING"
+    if profile.hides_metrics or profile.hides_texts:
+        return "PROTECTED"
+    if profile.parts:
+        return "SCRIPT"
+    return "FROM_CACHE" if profile.is_from_cache else None
+
+
+def read_body(read: TableRead) -> dict[str, object]:
+    return {
+        "table": read.label,
+        "version": read.version,
+        "files": read.files,
+        "files_after_partitions": read.files_partition,
+        "files_total": read.files_total,
+        "bytes": read.bytes,
+        "bytes_total": read.bytes_total,
+    }
+
+
+def _plan(plan: ExecutedPlan) -> dict[str, object]:
+    return {
+        "id": plan.id,
+        "duration_ms": plan.duration_ms,
+        "nodes": [_node(each) for each in plan.operators],
+        "edges": [list(edge) for edge in plan.edges],
+    }
+
+
+def _node(operator: PlanOperator) -> dict[str, object]:
+    return {
+        "id": operator.id,
+        "name": operator.name,
+        "description": operator.description,
+        "cluster": operator.cluster,
+        "rows": operator.rows,
+        "bytes": operator.size_bytes,
+        "time_ms": operator.time_ms,
+        "metrics": [{"name": each.name, "value": each.value} for each in operator.metrics],
+        "read": None if operator.read is None else read_body(operator.read),
+    }

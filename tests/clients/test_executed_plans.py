@@ -1,0 +1,90 @@
+"""The plans that Spark executed for a statement, over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.clients.fix_server import RealServer
+from tests.clients.http_client import HttpClient, HttpRefused
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def client(server: RealServer) -> Iterator[HttpClient]:
+    client = server.http()
+    for text in (
+        "CREATE SCHEMA planned",
+        "CREATE TABLE planned.t (id BIGINT, part INT) PARTITIONED BY (part)",
+        "INSERT INTO planned.t SELECT id, CAST(id % 4 AS INT) FROM range(1000)",
+        "CREATE TABLE planned.filtered AS SELECT * FROM planned.t",
+        "CREATE FUNCTION planned.is_small(id BIGINT) RETURNS BOOLEAN RETURN id < 654321",
+        "ALTER TABLE planned.filtered SET ROW FILTER planned.is_small ON (id)",
+    ):
+        client.run(text)
+    yield client
+    client.run("DROP SCHEMA planned CASCADE")
+
+
+def plans(client: HttpClient, text: str) -> dict[str, Any]:
+    statement_id = client.run(text)["statement_id"]
+    return client.ask("GET", f"/statements/{statement_id}/plan")
+
+
+def test_plan_has_operators_with_rows_times_and_pruning(client: HttpClient) -> None:
+    answer = plans(client, "SELECT part, max(id + 1) FROM planned.t WHERE part < 3 GROUP BY part")
+    assert answer["reason"] is None
+    (plan,) = answer["plans"]
+    nodes = {node["id"]: node for node in plan["nodes"]}
+    assert "CheckedRows" not in {node["name"] for node in nodes.values()}
+    (scan,) = (node for node in nodes.values() if node["name"].startswith("Scan"))
+    assert scan["rows"] == 750 and scan["time_ms"] is not None
+    assert (scan["read"]["files"], scan["read"]["files_total"]) == (3, 4)
+    assert scan["bytes"] == pytest.approx(scan["read"]["bytes"], rel=0.02)  # Spark displays one decimal
+    assert "[`spark_catalog`.`planned`.`t`]" in scan["description"]
+    aggregates = [node for node in nodes.values() if node["name"] == "HashAggregate"]
+    assert 3 in {node["rows"] for node in aggregates}
+    targets = dict(plan["edges"])
+    reached = scan["id"]
+    while reached in targets:
+        reached = targets[reached]
+    assert nodes[reached]["rows"] == 3 or reached in {node["id"] for node in aggregates}
+    clusters = {node["cluster"] for node in nodes.values()} - {None}
+    assert all(nodes[cluster]["name"].startswith("WholeStageCodegen") for cluster in clusters)
+
+
+def test_writes_have_plans(client: HttpClient) -> None:
+    answer = plans(client, "INSERT INTO planned.t SELECT id, 9 FROM planned.t WHERE part = 0")
+    assert answer["reason"] is None and any(
+        node["name"].startswith("Scan") for plan in answer["plans"] for node in plan["nodes"]
+    )
+
+
+def test_answers_without_a_plan_say_why(client: HttpClient) -> None:
+    query = "SELECT sum(id * 3) FROM planned.t WHERE part = 1"
+    assert plans(client, query)["reason"] is None
+    assert plans(client, query) | {"statement_id": ""} == {"statement_id": "", "reason": "FROM_CACHE", "plans": []}
+    assert plans(client, "SELECT count(*) FROM planned.t")["reason"] == "NOT_RECORDED"
+    assert plans(client, "BEGIN SELECT sum(id * 5) FROM planned.t; END")["reason"] == "SCRIPT"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT part, max(id) FROM planned.filtered GROUP BY part",
+        "SELECT a.part FROM planned.t AS a JOIN planned.filtered AS b ON a.id = b.id",
+        "BEGIN SELECT max(id + 2) FROM planned.filtered; END",
+    ],
+)
+def test_plans_over_protected_tables_are_hidden(client: HttpClient, text: str) -> None:
+    answer = plans(client, text)
+    assert (answer["reason"], answer["plans"]) in (("PROTECTED", []), ("SCRIPT", []))
+    assert "654321" not in str(answer)
+
+
+def test_unknown_statement_has_no_plan(client: HttpClient) -> None:
+    with pytest.raises(HttpRefused, match="404|RESOURCE_DOES_NOT_EXIST"):
+        client.ask("GET", "/statements/00000000-0000-0000-0000-000000000000/plan")
