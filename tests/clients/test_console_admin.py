@@ -130,11 +130,16 @@ def test_row_filter_and_mask_are_set_listed_and_dropped(browser: Browser, users:
             "`spark_catalog`.`sales`.`in_north` ON (`region`)"
         )
         dialog.get_by_role("button", name="Set").click()
-        expect(page.get_by_role("row", name="row filter")).to_contain_text("sales.in_north(region)")
+        expect(page.get_by_role("row", name="row filter").locator(".code")).to_have_text(
+            "spark_catalog.sales.in_north(region)"
+        )
         users.rows(f"ALTER TABLE {ODD_TABLE} ALTER COLUMN email SET MASK sales.hidden")
         users.rows(f"GRANT SELECT ON TABLE {ODD_TABLE} TO USER ann")
         assert users.rows(f"SELECT id, email FROM {ODD_TABLE}") == [["1", "***"]]
         page.reload()
+        expect(page.get_by_role("row", name="column mask").locator(".code")).to_have_text(
+            "spark_catalog.sales.hidden(email)"
+        )
         page.get_by_role("button", name="Drop the mask of odd `name` ON x.email").click()
         page.get_by_role("dialog").get_by_role("button", name="Drop").click()
         expect(page.get_by_role("row", name="column mask")).to_have_count(0)

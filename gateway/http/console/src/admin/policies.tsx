@@ -141,8 +141,8 @@ async function loadPolicies(): Promise<{ policies: Policy[]; problems: string[] 
     try {
       const [filters, masks] = await Promise.all([relation("row_filters"), relation("column_masks")]);
       policies.push(
-        ...filters.map((row) => ({ table: tableOf(row), call: callText(row, "filter", row.target_columns) })),
-        ...masks.map((row) => ({ table: tableOf(row), column: row.column_name ?? "", call: callText(row, "mask", row.using_columns) })),
+        ...filters.map((row) => ({ table: tableOf(row), call: callText(row.filter_name, [row.target_columns]) })),
+        ...masks.map((row) => ({ table: tableOf(row), column: row.column_name ?? "", call: callText(row.mask_name, [row.column_name, row.using_columns]) })),
       );
     } catch (error) {
       problems.push(`${catalog}: ${failureOf(error).message}`);
@@ -155,7 +155,7 @@ function tableOf(row: Row): string[] {
   return [row.table_catalog ?? "", row.table_schema ?? "", row.table_name ?? ""];
 }
 
-function callText(row: Row, kind: "filter" | "mask", columns: string | null | undefined): string {
-  const name = row[`${kind}_name`];
-  return name === null ? "" : `${row[`${kind}_schema`]}.${name}(${columns ?? ""})`;
+/** `name` has its catalog and schema; it is NULL if the user may not see the function. */
+function callText(name: string | null | undefined, columns: (string | null | undefined)[]): string {
+  return name ? `${name}(${columns.filter(Boolean).join(", ")})` : "";
 }
