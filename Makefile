@@ -27,10 +27,11 @@ TABLES ?= 100
 SEED ?=
 SUITES ?=
 KINDS ?=
+JUNIT ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format lock conditions reference docs bench mutation oracle clean java chromium minio
+.PHONY: help install serve check test test-java test-slow test-clients fuzz-tables lint format lock conditions reference docs bench mutation oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,8 +47,11 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
 	    -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
-test: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run the tests, in PROCESSES=2 with a Spark each
+test: $(VENV)/.installed-test $(VENV)/.prepared chromium test-java ## run the tests, in PROCESSES=2 with a Spark each
 	$(RUN) pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 $(TEST_ARGS)
+
+test-java: $(VENV)/.installed-test ## run the tests of the Java classes with JUnit, JUNIT=options of its console launcher
+	$(RUN) tests.junit $(JUNIT)
 
 test-slow: $(VENV)/.installed-test minio ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
@@ -95,7 +99,7 @@ oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORAC
 
 clean: ## remove the environment and everything made by tests
 	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build engine/spark/java/build
-	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) $(MINIO) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench .mutation
+	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) $(MINIO) .clients .junit build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench .mutation
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
