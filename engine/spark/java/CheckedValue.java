@@ -26,7 +26,7 @@ public final class CheckedValue extends Expression implements Serializable {
   }
 
   public scala.collection.immutable.Seq<Expression> children() {
-    return Scala.seq(new ArrayList(Collections.singletonList(child)));
+    return Scala.seq(new ArrayList<>(Collections.singletonList(child)));
   }
 
   public DataType dataType() {
@@ -50,8 +50,8 @@ public final class CheckedValue extends Expression implements Serializable {
     String calls = context.addMutableState("int", "checkedCalls", new Undefined(), true, true);
     String check = "if (++" + calls + " % " + EVERY + " == 0) deltagateway.CheckedValue.ensureWanted();\n";
     ExprCode value = child.genCode(context);
-    scala.collection.immutable.Seq parts = Scala.seq(new ArrayList(Collections.singletonList(check)));
-    CodeBlock before = new CodeBlock(parts, Scala.seq(new ArrayList()));
+    scala.collection.immutable.Seq<String> parts = Scala.seq(new ArrayList<>(Collections.singletonList(check)));
+    CodeBlock before = new CodeBlock(parts, Scala.seq(new ArrayList<>()));
     return new ExprCode(before.$plus(value.code()), value.isNull(), value.value());
   }
 

@@ -11,16 +11,16 @@ import org.apache.spark.sql.types.DataType;
 
 /** An IN whose list no rule of Spark sees, until {@link LongInLists} knows the type of its value. */
 final class HiddenIn extends Expression {
-  final scala.collection.immutable.Seq list;
+  final scala.collection.immutable.Seq<Expression> list;
   final Expression value;
 
-  HiddenIn(Expression value, scala.collection.immutable.Seq list) {
+  HiddenIn(Expression value, scala.collection.immutable.Seq<Expression> list) {
     this.value = value;
     this.list = list;
   }
 
   public scala.collection.immutable.Seq<Expression> children() {
-    return Scala.seq(new ArrayList(Collections.singletonList(value)));
+    return Scala.seq(new ArrayList<>(Collections.singletonList(value)));
   }
 
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
