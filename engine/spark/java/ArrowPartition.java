@@ -11,6 +11,7 @@ import java.nio.channels.Channels;
 import java.nio.channels.WritableByteChannel;
 import java.time.ZoneId;
 import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -43,7 +44,7 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
   public Object apply(Object context, Object rows) {
     TaskContext task = (TaskContext) context;
     try {
-      return write((scala.collection.Iterator) rows, task, task.partitionId() + "." + task.taskAttemptId());
+      return write((scala.collection.Iterator<InternalRow>) rows, task, task.partitionId() + "." + task.taskAttemptId());
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
@@ -53,7 +54,7 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
    * Stops behind the batch that passes the limit, so that the receiver sees the limit passed; and where the partition
    * alone has all rows that are wanted.
    */
-  Part write(scala.collection.Iterator rows, TaskContext context, String name) throws IOException {
+  Part write(scala.collection.Iterator<InternalRow> rows, TaskContext context, String name) throws IOException {
     WireValues converter = WireValues.of(schema, ZoneId.of(timeZone));
     StructType wireSchema = converter == null ? schema : (StructType) converter.type();
     RowBatches batches = new RowBatches(

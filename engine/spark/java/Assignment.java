@@ -61,28 +61,28 @@ final class Assignment {
 
   /** All rows, or enough of them to know that they are too many. */
   private static InternalRow[] collected(final QueryExecution query, final boolean onlyOne) {
-    scala.Function0 collect = new scala.runtime.AbstractFunction0() {
+    scala.Function0<InternalRow[]> collect = new scala.runtime.AbstractFunction0() {
       public Object apply() {
         return onlyOne ? query.executedPlan().executeTake(2) : query.executedPlan().executeCollect();
       }
     };
-    return (InternalRow[]) SQLExecution$.MODULE$.withNewExecutionId(query, Scala.none(), collect);
+    return SQLExecution$.MODULE$.withNewExecutionId(query, Scala.none(), collect);
   }
 
   private QueryExecution declared(CreateVariable parsed, ObjectNode answer) throws Exception {
-    List names = Scala.list(parsed.names());
+    List<LogicalPlan> names = Scala.list(parsed.names());
     for (int i = 0; i < names.size(); i++) {
       if (!(names.get(i) instanceof UnresolvedIdentifier)) {
         throw new Refusal("operator", names.get(i).getClass().getSimpleName());
       }
     }
-    guard.ensureMayAnalyze((Expression) parsed.defaultExpr().child());
+    guard.ensureMayAnalyze(parsed.defaultExpr().child());
     CreateVariable declared = (CreateVariable) statement.analyzed(parsed).analyzed();
     ArrayNode targets = answer.putArray("targets");
-    List resolved = Scala.list(declared.names());
+    List<LogicalPlan> resolved = Scala.list(declared.names());
     for (int i = 0; i < resolved.size(); i++) add(targets, ((ResolvedIdentifier) resolved.get(i)).identifier());
     answer.put("default", declared.defaultExpr().originalSQL());
-    return valueOf((Expression) declared.defaultExpr().child());
+    return valueOf(declared.defaultExpr().child());
   }
 
   private QueryExecution valueOf(Expression expression) {
@@ -98,13 +98,13 @@ final class Assignment {
   }
 
   private QueryExecution assigned(SetVariable parsed, ObjectNode answer) throws Exception {
-    List named = Scala.list(parsed.targetVariables());
-    for (int i = 0; i < named.size(); i++) guard.ensureMayAnalyze((Expression) named.get(i));
+    List<Expression> named = Scala.list(parsed.targetVariables());
+    for (int i = 0; i < named.size(); i++) guard.ensureMayAnalyze(named.get(i));
     guard.ensureMayAnalyze(parsed.sourceQuery(), request.relations());
     QueryExecution execution = statement.analyzed(parsed);
     SetVariable assigned = (SetVariable) execution.analyzed();
     ArrayNode targets = answer.putArray("targets");
-    List resolved = Scala.list(assigned.targetVariables());
+    List<Expression> resolved = Scala.list(assigned.targetVariables());
     for (int i = 0; i < resolved.size(); i++) add(targets, ((VariableReference) resolved.get(i)).identifier());
     return statement.guarded(execution, assigned.sourceQuery());
   }

@@ -32,7 +32,7 @@ final class CellSizes {
 
   /** At least so many; 1 where nothing is known. */
   private static double bytes(Expression expression) {
-    List children = Scala.list(expression.children());
+    List<Expression> children = Scala.list(expression.children());
     if (expression instanceof Literal) {
       Object value = ((Literal) expression).value();
       return value instanceof UTF8String ? ((UTF8String) value).numBytes() : 1;
@@ -48,7 +48,7 @@ final class CellSizes {
   }
 
   /** Of whole numbers; of times the steps are no numbers. */
-  private static double elements(List children) {
+  private static double elements(List<Expression> children) {
     if (!(child(children, 0).dataType() instanceof IntegralType)) return 1;
     Number start = value(child(children, 0)), stop = value(child(children, 1));
     if (start == null || stop == null) return 1;
@@ -58,8 +58,8 @@ final class CellSizes {
     return step == null || step.doubleValue() == 0 ? 1 : distance / Math.abs(step.doubleValue());
   }
 
-  private static Expression child(List children, int position) {
-    return (Expression) children.get(position);
+  private static Expression child(List<Expression> children, int position) {
+    return children.get(position);
   }
 
   private static double number(Expression expression) {

@@ -3,15 +3,15 @@ package deltagateway;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.List;
 import org.apache.spark.InterruptibleIterator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.CodegenSupport;
 import org.apache.spark.sql.execution.SparkPlan;
 
@@ -32,11 +32,11 @@ public final class CheckedRows extends SparkPlan implements CodegenSupport {
     return child;
   }
 
-  public scala.collection.immutable.Seq children() {
-    return Scala.seq(new ArrayList(Collections.singletonList(child)));
+  public scala.collection.immutable.Seq<SparkPlan> children() {
+    return Scala.seq(new ArrayList<>(Collections.singletonList(child)));
   }
 
-  public scala.collection.immutable.Seq output() {
+  public scala.collection.immutable.Seq<Attribute> output() {
     return child.output();
   }
 
@@ -44,11 +44,11 @@ public final class CheckedRows extends SparkPlan implements CodegenSupport {
     return child.outputPartitioning();
   }
 
-  public scala.collection.immutable.Seq outputOrdering() {
+  public scala.collection.immutable.Seq<SortOrder> outputOrdering() {
     return child.outputOrdering();
   }
 
-  public RDD doExecute() {
+  public RDD<InternalRow> doExecute() {
     return child.execute().mapPartitionsInternal(new Checking(), true, Scala.classTag(InternalRow.class));
   }
 
@@ -65,7 +65,7 @@ public final class CheckedRows extends SparkPlan implements CodegenSupport {
     this.parent = parent;
   }
 
-  public scala.collection.immutable.Seq inputRDDs() {
+  public scala.collection.immutable.Seq<RDD<InternalRow>> inputRDDs() {
     return ((CodegenSupport) child).inputRDDs();
   }
 
@@ -73,13 +73,13 @@ public final class CheckedRows extends SparkPlan implements CodegenSupport {
     return ((CodegenSupport) child).produce(context, this);
   }
 
-  public String doConsume(CodegenContext context, scala.collection.immutable.Seq input, ExprCode row) {
+  public String doConsume(CodegenContext context, scala.collection.immutable.Seq<ExprCode> input, ExprCode row) {
     String task = context.addMutableState("TaskContext", "checkedTask", new OfThread(), true, true);
     return task + ".killTaskIfInterrupted();\n" + consume(context, input, null);
   }
 
-  public TreeNode withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
-    return new CheckedRows((SparkPlan) children.apply(0));
+  public SparkPlan withNewChildrenInternal(scala.collection.immutable.IndexedSeq<SparkPlan> children) {
+    return new CheckedRows(children.head());
   }
 
   /**
@@ -88,8 +88,8 @@ public final class CheckedRows extends SparkPlan implements CodegenSupport {
    */
   public void generateTreeString(
       int depth,
-      ArrayList lastChildren,
-      scala.Function1 append,
+      ArrayList<Object> lastChildren,
+      scala.Function1<String, scala.runtime.BoxedUnit> append,
       boolean verbose,
       String prefix,
       boolean addSuffix,
@@ -134,7 +134,7 @@ public final class CheckedRows extends SparkPlan implements CodegenSupport {
 
   private static final class Checking extends scala.runtime.AbstractFunction1 implements Serializable {
     public Object apply(Object rows) {
-      return new InterruptibleIterator(TaskContext.get(), (scala.collection.Iterator) rows);
+      return new InterruptibleIterator<>(TaskContext.get(), (scala.collection.Iterator<?>) rows);
     }
   }
 }

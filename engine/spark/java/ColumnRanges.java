@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -41,7 +42,7 @@ import org.apache.spark.sql.types.DecimalType;
 final class ColumnRanges {
   private final FilesLeft left;
   /** Plan -> id of a column -> its range: a column that each level has twice would be looked up 2^levels times. */
-  private final Map known = new IdentityHashMap();
+  private final Map<LogicalPlan, Map<ExprId, ValueRange>> known = new IdentityHashMap<>();
 
   ColumnRanges(FilesLeft left) {
     this.left = left;
@@ -49,13 +50,13 @@ final class ColumnRanges {
 
   /** Of a column of the plan's output; null: it is not known. */
   ValueRange of(Attribute column, LogicalPlan plan) {
-    Map ranges = (Map) known.get(plan);
+    Map<ExprId, ValueRange> ranges = known.get(plan);
     if (ranges == null) {
-      ranges = new HashMap();
+      ranges = new HashMap<>();
       known.put(plan, ranges);
     }
     if (!ranges.containsKey(column.exprId())) ranges.put(column.exprId(), narrowest(column, plan));
-    return (ValueRange) ranges.get(column.exprId());
+    return ranges.get(column.exprId());
   }
 
   private ValueRange narrowest(Attribute column, LogicalPlan plan) {
@@ -73,7 +74,7 @@ final class ColumnRanges {
     if (plan instanceof Union) return ofUnited(column, (Union) plan);
     if (!(plan instanceof Join) && !keepsColumns(plan)) return null;
     for (int i = 0; i < plan.children().size(); i++) {
-      LogicalPlan child = (LogicalPlan) plan.children().apply(i);
+      LogicalPlan child = plan.children().apply(i);
       if (child.outputSet().contains(column)) return of(column, child);
     }
     return null;
@@ -103,9 +104,9 @@ final class ColumnRanges {
     return number.setScale(type instanceof DecimalType ? ((DecimalType) type).scale() : 0, mode).unscaledValue();
   }
 
-  private ValueRange ofNamed(Attribute column, scala.collection.immutable.Seq list, LogicalPlan plan) {
+  private ValueRange ofNamed(Attribute column, scala.collection.immutable.Seq<NamedExpression> list, LogicalPlan plan) {
     for (int i = 0; i < list.size(); i++) {
-      NamedExpression each = (NamedExpression) list.apply(i);
+      NamedExpression each = list.apply(i);
       if (!each.exprId().equals(column.exprId())) continue;
       return ofExpression(each instanceof Alias ? ((Alias) each).child() : (Expression) each, plan);
     }
@@ -114,7 +115,7 @@ final class ColumnRanges {
 
   /** Of what an operator of one child makes of it. */
   private ValueRange ofExpression(Expression expression, LogicalPlan plan) {
-    LogicalPlan child = (LogicalPlan) plan.children().head();
+    LogicalPlan child = plan.children().head();
     if (expression instanceof Attribute) return of((Attribute) expression, child);
     LongForm form = new LongForms(this, child).of(expression);
     return form == null ? null : form.range;
@@ -124,7 +125,7 @@ final class ColumnRanges {
     int at = position(column, plan);
     ValueRange range = null;
     for (int i = 0; at >= 0 && i < plan.projections().size(); i++) {
-      Expression each = (Expression) ((scala.collection.Seq) plan.projections().apply(i)).apply(at);
+      Expression each = ((scala.collection.Seq<Expression>) plan.projections().apply(i)).apply(at);
       if (each instanceof Literal && ((Literal) each).value() == null) continue;
       ValueRange found = ofExpression(each, plan);
       if (found == null) return null;
@@ -137,8 +138,8 @@ final class ColumnRanges {
     int at = position(column, plan);
     ValueRange range = null;
     for (int i = 0; at >= 0 && i < plan.children().size(); i++) {
-      LogicalPlan child = (LogicalPlan) plan.children().apply(i);
-      ValueRange found = of((Attribute) child.output().apply(at), child);
+      LogicalPlan child = plan.children().apply(i);
+      ValueRange found = of(child.output().apply(at), child);
       if (found == null) return null;
       range = range == null ? found : range.with(found);
     }
@@ -146,9 +147,9 @@ final class ColumnRanges {
   }
 
   private static int position(Attribute column, LogicalPlan plan) {
-    List output = Scala.list(plan.output());
+    List<Attribute> output = Scala.list(plan.output());
     for (int i = 0; i < output.size(); i++) {
-      if (((Attribute) output.get(i)).exprId().equals(column.exprId())) return i;
+      if (output.get(i).exprId().equals(column.exprId())) return i;
     }
     return -1;
   }
@@ -164,7 +165,7 @@ final class ColumnRanges {
     if (!keeps && !(plan instanceof Expand) && !(plan instanceof Union)) return null;
     BigInteger sum = BigInteger.ZERO;
     for (int i = 0; i < (keeps ? 1 : plan.children().size()); i++) {
-      BigInteger rows = rows((LogicalPlan) plan.children().apply(i));
+      BigInteger rows = rows(plan.children().apply(i));
       if (rows == null) return null;
       sum = sum.add(rows);
     }

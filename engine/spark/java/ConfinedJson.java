@@ -2,7 +2,10 @@ package deltagateway;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat;
+import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 
 /** Spark's reader of JSON files, for files that really lie below their root; see {@link ConfinedReader}. */
@@ -15,17 +18,17 @@ public final class ConfinedJson extends JsonFileFormat {
     this.places = scan.volumePlaces();
   }
 
-  public scala.collection.immutable.Map fileConstantMetadataExtractors() {
+  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
     return VolumePlaces.extractors(super.fileConstantMetadataExtractors(), places);
   }
 
-  public scala.Function1 buildReader(
+  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> buildReader(
       SparkSession spark,
       StructType dataSchema,
       StructType partitionSchema,
       StructType requiredSchema,
-      scala.collection.immutable.Seq filters,
-      scala.collection.immutable.Map options,
+      scala.collection.immutable.Seq<Filter> filters,
+      scala.collection.immutable.Map<String, String> options,
       Configuration conf) {
     return new ConfinedReader(
         super.buildReader(spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf), root, places);

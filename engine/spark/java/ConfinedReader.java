@@ -1,6 +1,7 @@
 package deltagateway;
 
 import java.io.Serializable;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 
 /** Reads files that really lie where their table's may: links are followed where a file is opened, see {@link TableRoot}. */
@@ -10,7 +11,7 @@ final class ConfinedReader extends scala.runtime.AbstractFunction1 implements Se
   private final VolumePlaces places;
 
   /** `places` is null for files that are not in a volume. */
-  ConfinedReader(scala.Function1 reader, TableRoot root, VolumePlaces places) {
+  ConfinedReader(scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader, TableRoot root, VolumePlaces places) {
     this.reader = reader;
     this.root = root;
     this.places = places;

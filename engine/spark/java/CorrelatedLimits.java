@@ -30,7 +30,7 @@ final class CorrelatedLimits extends scala.runtime.AbstractPartialFunction {
   }
 
   static LogicalPlan kept(LogicalPlan analyzed) {
-    return (LogicalPlan) analyzed.transformUpWithSubqueries(new CorrelatedLimits(false));
+    return analyzed.transformUpWithSubqueries(new CorrelatedLimits(false));
   }
 
   public boolean isDefinedAt(Object node) {
@@ -56,7 +56,7 @@ final class CorrelatedLimits extends scala.runtime.AbstractPartialFunction {
     }
     boolean isMoved = (condition instanceof EqualTo || condition instanceof EqualNullSafe)
         && SubExprUtils$.MODULE$.containsOuter(condition)
-        && !isOfColumns((Expression) condition.children().apply(0), (Expression) condition.children().apply(1))
+        && !isOfColumns(condition.children().apply(0), condition.children().apply(1))
         && !isCompared(condition);
     return isMoved ? new EqualNullSafe(condition, Literal.TrueLiteral()) : condition;
   }

@@ -15,11 +15,11 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.TruncDate;
 import org.apache.spark.sql.catalyst.expressions.TruncTimestamp;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -27,6 +27,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
@@ -38,13 +39,13 @@ import org.apache.spark.sql.types.TimestampType;
  * over the date line, stay with Spark's way.
  */
 final class DateKeys extends scala.runtime.AbstractPartialFunction {
-  private static final Set UNITS =
-      new HashSet(Arrays.asList(new Object[] {"YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MON", "MM", "WEEK"}));
+  private static final Set<String> UNITS =
+      new HashSet<>(Arrays.asList("YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MON", "MM", "WEEK"));
   private static final Duration DAY = Duration.ofDays(1);
 
   /** The optimized plan with such keys as dates; itself where there is none. */
   static LogicalPlan in(LogicalPlan optimized) {
-    return (LogicalPlan) optimized.transformDownWithSubqueries(new DateKeys());
+    return optimized.transformDownWithSubqueries(new DateKeys());
   }
 
   public boolean isDefinedAt(Object node) {
@@ -55,22 +56,22 @@ final class DateKeys extends scala.runtime.AbstractPartialFunction {
     if (!isDefinedAt(node)) return otherwise.apply(node);
     Aggregate plan = (Aggregate) node;
     Project child = (Project) plan.child();
-    Map timestamps = new HashMap();
-    List columns = new ArrayList();
+    Map<ExprId, Expression> timestamps = new HashMap<>();
+    List<NamedExpression> columns = new ArrayList<>();
     for (int i = 0; i < child.projectList().size(); i++) {
-      NamedExpression column = (NamedExpression) child.projectList().apply(i);
+      NamedExpression column = child.projectList().apply(i);
       columns.add(isKey(column, plan) ? asDate((Alias) column, timestamps) : column);
     }
     if (timestamps.isEmpty()) return node;
-    List keys = new ArrayList();
-    for (Iterator all = Scala.list(plan.groupingExpressions()).iterator(); all.hasNext(); ) {
-      Expression key = (Expression) all.next();
+    List<Expression> keys = new ArrayList<>();
+    for (Iterator<Expression> all = Scala.list(plan.groupingExpressions()).iterator(); all.hasNext(); ) {
+      Expression key = all.next();
       Cast timestamp = key instanceof Attribute ? (Cast) timestamps.get(((Attribute) key).exprId()) : null;
       keys.add(timestamp == null ? key : timestamp.child());
     }
-    List results = new ArrayList();
-    for (Iterator all = Scala.list(plan.aggregateExpressions()).iterator(); all.hasNext(); ) {
-      results.add(result((NamedExpression) all.next(), timestamps));
+    List<NamedExpression> results = new ArrayList<>();
+    for (Iterator<NamedExpression> all = Scala.list(plan.aggregateExpressions()).iterator(); all.hasNext(); ) {
+      results.add(result(all.next(), timestamps));
     }
     return plan.copy(Scala.seq(keys), Scala.seq(results), new Project(Scala.seq(columns), child.child()), plan.hint());
   }
@@ -86,27 +87,27 @@ final class DateKeys extends scala.runtime.AbstractPartialFunction {
     if (!(timestamp.child().dataType() instanceof DateType) || !(timestamp.dataType() instanceof TimestampType)) return false;
     if (timestamp.timeZoneId().isEmpty() || !timestamp.timeZoneId().equals(key.timeZoneId())) return false;
     boolean groups = false;
-    for (Iterator all = Scala.list(plan.groupingExpressions()).iterator(); all.hasNext(); ) {
-      Object each = all.next();
+    for (Iterator<Expression> all = Scala.list(plan.groupingExpressions()).iterator(); all.hasNext(); ) {
+      Expression each = all.next();
       groups |= each instanceof Attribute && ((Attribute) each).exprId().equals(column.exprId());
     }
-    return groups && hasAllDays((String) timestamp.timeZoneId().get());
+    return groups && hasAllDays(timestamp.timeZoneId().get());
   }
 
   private static boolean hasAllDays(String zone) {
     ZoneId rules = DateTimeUtils.getZoneId(zone);
-    for (Iterator all = rules.getRules().getTransitions().iterator(); all.hasNext(); ) {
-      if (((ZoneOffsetTransition) all.next()).getDuration().compareTo(DAY) >= 0) return false;
+    for (Iterator<ZoneOffsetTransition> all = rules.getRules().getTransitions().iterator(); all.hasNext(); ) {
+      if (all.next().getDuration().compareTo(DAY) >= 0) return false;
     }
     return true;
   }
 
   /** The column that takes its place; `timestamps` gets, by the id of the former, what it was made of the new one. */
-  private static Alias asDate(Alias column, Map timestamps) {
+  private static Alias asDate(Alias column, Map<ExprId, Expression> timestamps) {
     TruncTimestamp key = (TruncTimestamp) column.child();
     Cast timestamp = (Cast) key.timestamp();
     Expression date = new TruncDate(timestamp.child(), key.format());
-    scala.collection.immutable.Seq nothing = Scala.seq(new ArrayList());
+    scala.collection.immutable.Seq<String> nothing = Scala.seq(new ArrayList<>());
     Alias made =
         new Alias(date, column.name(), NamedExpression$.MODULE$.newExprId(), nothing, Scala.none(), nothing);
     timestamps.put(
@@ -114,22 +115,22 @@ final class DateKeys extends scala.runtime.AbstractPartialFunction {
     return made;
   }
 
-  private static NamedExpression result(NamedExpression result, Map timestamps) {
+  private static NamedExpression result(NamedExpression result, Map<ExprId, Expression> timestamps) {
     if (result instanceof Attribute) {
-      Expression timestamp = (Expression) timestamps.get(result.exprId());
+      Expression timestamp = timestamps.get(result.exprId());
       if (timestamp == null) return result;
       Attribute column = (Attribute) result;
-      scala.Option metadata = new scala.Some(column.metadata());
+      scala.Option<Metadata> metadata = new scala.Some<>(column.metadata());
       return new Alias(
-          timestamp, column.name(), column.exprId(), column.qualifier(), metadata, Scala.seq(new ArrayList()));
+          timestamp, column.name(), column.exprId(), column.qualifier(), metadata, Scala.seq(new ArrayList<>()));
     }
     return (NamedExpression) ((Expression) result).transformUp(new Timestamps(timestamps));
   }
 
   private static final class Timestamps extends scala.runtime.AbstractPartialFunction {
-    private final Map timestamps;
+    private final Map<ExprId, Expression> timestamps;
 
-    Timestamps(Map timestamps) {
+    Timestamps(Map<ExprId, Expression> timestamps) {
       this.timestamps = timestamps;
     }
 

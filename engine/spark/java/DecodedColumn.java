@@ -40,7 +40,7 @@ final class DecodedColumn {
   private static final Field DICTIONARY = PrivateField.of(WritableColumnVector.class, "dictionary");
 
   private final DataType type;
-  private final List batches = new ArrayList();
+  private final List<OnHeapColumnVector> batches = new ArrayList<>();
   private OnHeapColumnVector[] vectors;
   private Object source;
   private Texts texts;
@@ -74,7 +74,7 @@ final class DecodedColumn {
 
   /** To be called when there will be no more copies, before other threads see the column. */
   void end() {
-    vectors = (OnHeapColumnVector[]) batches.toArray(new OnHeapColumnVector[0]);
+    vectors = batches.toArray(new OnHeapColumnVector[0]);
   }
 
   OnHeapColumnVector[] batches() {
@@ -157,7 +157,7 @@ final class DecodedColumn {
 
     /** Answers what the text takes. */
     long put(int place, byte[] text) {
-      if (place >= values.length) values = (byte[][]) Arrays.copyOf(values, Math.max(place + 1, 2 * values.length));
+      if (place >= values.length) values = Arrays.copyOf(values, Math.max(place + 1, 2 * values.length));
       values[place] = text;
       return 24 + text.length; // with its header and its place
     }

@@ -130,7 +130,7 @@ final class DeletionVector {
       keys[i] = isNative ? i : head;
       if (keys[i] < 0 || (i > 0 && keys[i] <= keys[i - 1])) throw new IOException("keys out of order");
       bitmaps[i] = new RoaringBitmap();
-      bitmaps[i].deserialize(((ByteBuffer) in.slice()).order(ByteOrder.LITTLE_ENDIAN));
+      bitmaps[i].deserialize(in.slice().order(ByteOrder.LITTLE_ENDIAN));
       in.position(in.position() + bitmaps[i].serializedSizeInBytes());
     }
     return new DeletionVector(keys, bitmaps);

@@ -45,7 +45,7 @@ final class Dictionaries {
   private static final int KEPT_MAX = 1_000;
 
   /** Path -> column, as the file calls it -> {@link Count}. */
-  private static final Map KEPT = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
+  private static final Map<String, Map<Object, Count>> KEPT = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
     protected boolean removeEldestEntry(Map.Entry eldest) {
       return size() > KEPT_MAX;
     }
@@ -61,10 +61,10 @@ final class Dictionaries {
    * is a number unless something says that their values seldom repeat: a writer gave up a dictionary because it grew, or
    * the table has about as many rows as there are numbers between the lowest and the highest.
    */
-  static Map counts(LogicalRelation leaf, ListedFileIndex files, Set valued, Set joined) {
-    Map physical = new HashMap();
-    Map counts = new HashMap();
-    Set dense = new HashSet();
+  static Map<String, Long> counts(LogicalRelation leaf, ListedFileIndex files, Set<String> valued, Set<Object> joined) {
+    Map<String, Object> physical = new HashMap<>();
+    Map<String, Long> counts = new HashMap<>();
+    Set<String> dense = new HashSet<>();
     Request.Scan scan = files.scan();
     Estimate estimate = files.estimate();
     for (int i = 0; i < scan.read.length(); i++) {
@@ -76,12 +76,12 @@ final class Dictionaries {
       if (isDense(known, estimate)) dense.add(name);
       if (!isBoolean) physical.put(name, scan.physical.fields()[i].name());
     }
-    Map found = new HashMap();
+    Map<String, Count> found = new HashMap<>();
     if (estimate.largest != null && !scan.hidden && scan.format == null && !physical.isEmpty()) {
       found = counts(leaf, scan, scan.tableRoot().resolve(estimate.largest), physical);
     }
-    for (Object each : physical.keySet()) {
-      Count count = (Count) found.get(each);
+    for (String each : physical.keySet()) {
+      Count count = found.get(each);
       if (!joined.contains(each) && count != null || count != null && count.isWhole) {
         counts.put(each, Long.valueOf(count.number));
       } else if (joined.contains(each) && !dense.contains(each) && (count == null || !count.isGivenUp)) {
@@ -104,25 +104,24 @@ final class Dictionaries {
   }
 
   /** `physical`: column -> what the file calls it. */
-  private static Map counts(LogicalRelation leaf, Request.Scan scan, Path file, Map physical) {
-    Map kept = (Map) KEPT.get(file.toString());
+  private static Map<String, Count> counts(LogicalRelation leaf, Request.Scan scan, Path file, Map<String, Object> physical) {
+    Map<Object, Count> kept = KEPT.get(file.toString());
     if (kept == null || !kept.keySet().containsAll(physical.values())) {
-      Map all = new HashMap(kept == null ? new HashMap() : kept);
+      Map<Object, Count> all = new HashMap<>(kept == null ? new HashMap<>() : kept);
       for (Object each : physical.values()) all.put(each, UNKNOWN);
       try {
         scan.tableRoot().ensureReal(file);
         read(conf(leaf, scan), file, all);
       } catch (IOException unreachable) {
-        return new HashMap();
+        return new HashMap<>();
       } catch (RuntimeException unreadable) {
         // It will be so the next time.
       }
       kept = all;
       KEPT.put(file.toString(), kept);
     }
-    Map found = new HashMap();
-    for (Object each : physical.entrySet()) {
-      Map.Entry column = (Map.Entry) each;
+    Map<String, Count> found = new HashMap<>();
+    for (Map.Entry<String, Object> column : physical.entrySet()) {
       if (kept.get(column.getValue()) != UNKNOWN) found.put(column.getKey(), kept.get(column.getValue()));
     }
     return found;
@@ -135,14 +134,13 @@ final class Dictionaries {
   }
 
   /** Fills in `counts`, of columns by the names that the file has. */
-  private static void read(Configuration conf, Path path, Map counts) throws IOException {
+  private static void read(Configuration conf, Path path, Map<Object, Count> counts) throws IOException {
     HadoopInputFile file = HadoopInputFile.fromPath(path, conf);
     ParquetFileReader reader = ParquetFileReader.open(file, HadoopReadOptions.builder(conf).build());
     try {
       if (reader.getRowGroups().isEmpty()) return;
-      BlockMetaData group = (BlockMetaData) reader.getRowGroups().get(0);
-      for (Object each : group.getColumns()) {
-        ColumnChunkMetaData chunk = (ColumnChunkMetaData) each;
+      BlockMetaData group = reader.getRowGroups().get(0);
+      for (ColumnChunkMetaData chunk : group.getColumns()) {
         String[] names = chunk.getPath().toArray();
         if (names.length != 1 || !counts.containsKey(names[0])) continue;
         counts.put(names[0], count(reader, group, chunk));

@@ -97,16 +97,16 @@ final class EndedStream extends InputStream implements Seekable, PositionedReada
   }
 
   public void readVectored(List ranges, IntFunction allocate) throws IOException {
-    List sorted = new ArrayList(ranges);
+    List<FileRange> sorted = new ArrayList<>(ranges);
     Collections.sort(sorted, new Comparator() {
       public int compare(Object one, Object other) {
         return Long.compare(((FileRange) one).getOffset(), ((FileRange) other).getOffset());
       }
     });
-    List spans = new ArrayList();
-    List members = new ArrayList();
+    List<FileRange> spans = new ArrayList<>();
+    List<List<FileRange>> members = new ArrayList<>();
     for (int from = 0; from < sorted.size(); ) {
-      long first = ((FileRange) sorted.get(from)).getOffset();
+      long first = sorted.get(from).getOffset();
       long reached = reach(sorted, from);
       int to = from + 1;
       while (to < sorted.size() && goesOn(sorted, to, first, reached)) reached = Math.max(reached, reach(sorted, to++));
@@ -114,16 +114,16 @@ final class EndedStream extends InputStream implements Seekable, PositionedReada
         spans.add(FileRange.createFileRange(first, (int) (Math.min(reached, end.start) - first)));
         members.add(sorted.subList(from, to));
       } else {
-        for (int i = from; i < to; i++) setFromEnd((FileRange) sorted.get(i), allocate);
+        for (int i = from; i < to; i++) setFromEnd(sorted.get(i), allocate);
       }
       from = to;
     }
     if (spans.isEmpty()) return;
     rest.readVectored(spans, allocate);  // each by one request, all at once
     for (int i = 0; i < spans.size(); i++) {
-      FileRange span = (FileRange) spans.get(i);
-      List within = (List) members.get(i);
-      for (int j = 0; j < within.size(); j++) setFromSpan((FileRange) within.get(j), span, allocate);
+      FileRange span = spans.get(i);
+      List<FileRange> within = members.get(i);
+      for (int j = 0; j < within.size(); j++) setFromSpan(within.get(j), span, allocate);
     }
   }
 
@@ -131,38 +131,38 @@ final class EndedStream extends InputStream implements Seekable, PositionedReada
     readVectored(ranges, allocate);
   }
 
-  private static long reach(List ranges, int index) {
-    FileRange range = (FileRange) ranges.get(index);
+  private static long reach(List<FileRange> ranges, int index) {
+    FileRange range = ranges.get(index);
     return range.getOffset() + range.getLength();
   }
 
   /** Whether a range is read with those before it, which are from `first` to the byte before `reached`. */
-  private boolean goesOn(List ranges, int index, long first, long reached) {
-    long offset = ((FileRange) ranges.get(index)).getOffset();
+  private boolean goesOn(List<FileRange> ranges, int index, long first, long reached) {
+    long offset = ranges.get(index).getOffset();
     if (offset >= end.start) return first >= end.start;
     return offset - reached <= GAP_MAX && Math.max(reached, reach(ranges, index)) - first <= SPAN_MAX;
   }
 
-  private void setFromEnd(FileRange range, IntFunction allocate) throws IOException {
+  private void setFromEnd(FileRange range, IntFunction<ByteBuffer> allocate) throws IOException {
     byte[] bytes = new byte[range.getLength()];
     readFully(range.getOffset(), bytes);
     range.setData(CompletableFuture.completedFuture(filled(bytes, allocate)));
   }
 
-  private static ByteBuffer filled(byte[] bytes, IntFunction allocate) {
-    ByteBuffer buffer = (ByteBuffer) allocate.apply(bytes.length);
+  private static ByteBuffer filled(byte[] bytes, IntFunction<ByteBuffer> allocate) {
+    ByteBuffer buffer = allocate.apply(bytes.length);
     buffer.put(bytes);
     buffer.flip();
     return buffer;
   }
 
   /** A range of which at least the first byte is in the span; what is not is in the end. */
-  private void setFromSpan(final FileRange range, final FileRange span, final IntFunction allocate) {
+  private void setFromSpan(final FileRange range, final FileRange span, final IntFunction<ByteBuffer> allocate) {
     final int from = (int) (range.getOffset() - span.getOffset());
     final int inSpan = (int) Math.min(range.getLength(), end.start - range.getOffset());
     range.setData(span.getData().thenApply(new Function() {
       public Object apply(Object read) {
-        ByteBuffer part = (ByteBuffer) ((ByteBuffer) read).duplicate();
+        ByteBuffer part = ((ByteBuffer) read).duplicate();
         part.position(part.position() + from);
         part.limit(part.position() + inSpan);
         if (inSpan == range.getLength()) return part.slice();

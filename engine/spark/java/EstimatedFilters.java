@@ -30,17 +30,17 @@ import org.apache.spark.sql.types.StringType;
 final class EstimatedFilters {
   private EstimatedFilters() {}
 
-  static boolean areAll(List filters) {
+  static boolean areAll(List<Expression> filters) {
     for (int i = 0; i < filters.size(); i++) {
-      if (!isOne((Expression) filters.get(i))) return false;
+      if (!isOne(filters.get(i))) return false;
     }
     return true;
   }
 
   /** Whether one of the filters says which values a column has. */
-  static boolean hasValues(List filters) {
+  static boolean hasValues(List<Expression> filters) {
     for (int i = 0; i < filters.size(); i++) {
-      Expression filter = (Expression) filters.get(i);
+      Expression filter = filters.get(i);
       boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
       boolean isList = filter instanceof In || filter instanceof InSet;
       if ((isEquality || isList) && isPlain(Scala.list(filter.children()), true)) return true;
@@ -49,9 +49,9 @@ final class EstimatedFilters {
   }
 
   /** Whether one of the filters, which all have to hold, is of a kind that mostly leaves few rows. */
-  static boolean haveSelective(List filters) {
+  static boolean haveSelective(List<Expression> filters) {
     for (int i = 0; i < filters.size(); i++) {
-      Expression filter = (Expression) filters.get(i);
+      Expression filter = filters.get(i);
       boolean isPattern = filter instanceof StringPredicate || filter instanceof StringRegexExpression;
       if (isPattern || hasValues(filters.subList(i, i + 1))) return true;
     }
@@ -59,10 +59,10 @@ final class EstimatedFilters {
   }
 
   /** Adds the columns of which filters say that they have, or have not, some values. */
-  static void addValued(List filters, Set names) {
+  static void addValued(List<Expression> filters, Set<String> names) {
     for (int i = 0; i < filters.size(); i++) {
-      Expression filter = (Expression) filters.get(i);
-      List children = Scala.list(filter.children());
+      Expression filter = filters.get(i);
+      List<Expression> children = Scala.list(filter.children());
       addValued(children, names);
       boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
       if (!isEquality && !(filter instanceof In) && !(filter instanceof InSet)) continue;
@@ -76,25 +76,25 @@ final class EstimatedFilters {
    * Adds the ids of columns without whose bounds nobody can guess how many rows have a column that is less than another
    * one: of each two, if possible, not the one that is compared with a value as well.
    */
-  static void addGuessed(Expression condition, Set ids) {
-    Set compared = new HashSet();
-    List pairs = new ArrayList();
+  static void addGuessed(Expression condition, Set<Object> ids) {
+    Set<ExprId> compared = new HashSet<>();
+    List<ExprId[]> pairs = new ArrayList<>();
     addCompared(condition, compared, pairs);
     for (int i = 0; i < pairs.size(); i++) {
-      Object left = ((ExprId[]) pairs.get(i))[0];
-      Object right = ((ExprId[]) pairs.get(i))[1];
+      Object left = pairs.get(i)[0];
+      Object right = pairs.get(i)[1];
       if (!ids.contains(left) && !ids.contains(right)) ids.add(compared.contains(left) ? right : left);
     }
   }
 
-  private static void addCompared(Expression condition, Set withValues, List pairs) {
-    List children = Scala.list(condition.children());
+  private static void addCompared(Expression condition, Set<ExprId> withValues, List<ExprId[]> pairs) {
+    List<Expression> children = Scala.list(condition.children());
     if (!(condition instanceof BinaryComparison)) {
-      for (int i = 0; i < children.size(); i++) addCompared((Expression) children.get(i), withValues, pairs);
+      for (int i = 0; i < children.size(); i++) addCompared(children.get(i), withValues, pairs);
       return;
     }
-    Expression left = (Expression) children.get(0);
-    Expression right = (Expression) children.get(1);
+    Expression left = children.get(0);
+    Expression right = children.get(1);
     boolean isEquality = condition instanceof EqualTo || condition instanceof EqualNullSafe;
     if (left instanceof Attribute && right instanceof Attribute) {
       if (!isEquality) pairs.add(new ExprId[] {((Attribute) left).exprId(), ((Attribute) right).exprId()});
@@ -108,7 +108,7 @@ final class EstimatedFilters {
   private static boolean isOne(Expression filter) {
     if (filter instanceof Literal || filter instanceof IsNull || filter instanceof IsNotNull) return true;
     if (filter instanceof AttributeReference) return true; // a BOOLEAN, which seldom leaves few rows
-    List children = Scala.list(filter.children());
+    List<Expression> children = Scala.list(filter.children());
     if (filter instanceof And || filter instanceof Or || filter instanceof Not) return areAll(children);
     if (filter instanceof In || filter instanceof InSet) return isPlain(children, true);
     boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
@@ -116,9 +116,9 @@ final class EstimatedFilters {
   }
 
   /** Columns and values, and texts only where these may be. */
-  private static boolean isPlain(List operands, boolean texts) {
+  private static boolean isPlain(List<Expression> operands, boolean texts) {
     for (int i = 0; i < operands.size(); i++) {
-      Expression each = (Expression) operands.get(i);
+      Expression each = operands.get(i);
       if (!(each instanceof AttributeReference) && !(each instanceof Literal)) return false;
       if (!texts && each.dataType() instanceof StringType) return false;
     }

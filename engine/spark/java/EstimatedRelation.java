@@ -48,7 +48,7 @@ import org.apache.spark.sql.types.TimestampType$;
  */
 public final class EstimatedRelation extends LogicalRelation {
   static final long FEW_VALUES = 3;
-  private static final AttributeMap NO_STATISTICS = AttributeMap$.MODULE$.apply(Scala.seq(new ArrayList()));
+  private static final AttributeMap<ColumnStat> NO_STATISTICS = AttributeMap$.MODULE$.apply(Scala.seq(new ArrayList<>()));
 
   EstimatedRelation(LogicalRelation leaf, ListedFileIndex files) {
     this(leaf, files, null);
@@ -96,19 +96,19 @@ public final class EstimatedRelation extends LogicalRelation {
     return super.hashCode();
   }
 
-  private Map counted() {
+  private Map<String, Long> counted() {
     return FilesLeft.index(this).counted();
   }
 
-  private Set unbounded() {
+  private Set<String> unbounded() {
     return FilesLeft.index(this).unbounded();
   }
 
   /** The one by which nothing is ordered any more; `guessed` are the ids of columns that it is without bounds of. */
-  EstimatedRelation ordered(Set guessed) {
-    Set unbounded = new HashSet();
+  EstimatedRelation ordered(Set<?> guessed) {
+    Set<String> unbounded = new HashSet<>();
     for (int i = 0; i < output().size(); i++) {
-      Attribute column = (Attribute) output().apply(i);
+      Attribute column = output().apply(i);
       if (guessed.contains(column.exprId())) unbounded.add(column.name());
     }
     ListedFileIndex ordered = FilesLeft.index(this).ordered(unbounded);
@@ -121,23 +121,23 @@ public final class EstimatedRelation extends LogicalRelation {
     Estimate estimate = files.estimate();
     if (estimate == null || estimate.rows == null) return super.computeStats();
     if (estimate.columns.isEmpty()) return ofUnknownRows(estimate.rows.longValue());
-    List columns = new ArrayList();
+    List<scala.Tuple2<Attribute, ColumnStat>> columns = new ArrayList<>();
     for (int i = 0; i < output().size(); i++) {
-      Attribute column = (Attribute) output().apply(i);
+      Attribute column = output().apply(i);
       JsonNode known = estimate.columns.get(column.name());
       if (known == null || !hasStatistics(column.dataType())) continue;
       long rows = estimate.rows.longValue();
-      Long counted = (Long) counted().get(column.name());
+      Long counted = counted().get(column.name());
       long unknown = files.isKey(column.name()) ? Long.MAX_VALUE : FEW_VALUES;
       ColumnStat found = statistics(
           known, column.dataType(), rows, counted, unknown, unbounded().contains(column.name()));
       // Spark takes it that nothing is joined by columns without bounds, but for texts.
       boolean isBounded = found.min().isDefined() && found.max().isDefined() || isText(column.dataType());
-      if (isBounded || !files.isJoinKey(column.name())) columns.add(new scala.Tuple2(column, found));
+      if (isBounded || !files.isJoinKey(column.name())) columns.add(new scala.Tuple2<>(column, found));
     }
-    AttributeMap byColumn = AttributeMap$.MODULE$.apply(Scala.seq(columns));
+    AttributeMap<ColumnStat> byColumn = AttributeMap$.MODULE$.apply(Scala.seq(columns));
     return new Statistics(
-        big(Math.max(estimate.bytes, 1)), new scala.Some(big(estimate.rows.longValue())), byColumn, false);
+        big(Math.max(estimate.bytes, 1)), new scala.Some<>(big(estimate.rows.longValue())), byColumn, false);
   }
 
   /** `counted` is how many values differ in one of the files, `unknown` how many do where nothing is known. */
@@ -146,12 +146,12 @@ public final class EstimatedRelation extends LogicalRelation {
     long nulls = known.get("nulls").isNull() ? 0 : Math.min(known.get("nulls").longValue(), rows);
     long distinct = Math.min(counted == null ? unknown : counted.longValue(), rows - nulls);
     if (counted == null && !known.get("distinct").isNull()) distinct = known.get("distinct").longValue();
-    scala.Option size = new scala.Some(Long.valueOf(type.defaultSize()));
+    scala.Option<Object> size = new scala.Some<>(Long.valueOf(type.defaultSize()));
     return new ColumnStat(
-        new scala.Some(big(Math.max(Math.min(distinct, rows), 1))),
+        new scala.Some<>(big(Math.max(Math.min(distinct, rows), 1))),
         isUnbounded ? Scala.none() : bound(known.get("low"), type),
         isUnbounded ? Scala.none() : bound(known.get("high"), type),
-        new scala.Some(big(nulls)),
+        new scala.Some<>(big(nulls)),
         size,
         size,
         Scala.none(),
@@ -183,18 +183,18 @@ public final class EstimatedRelation extends LogicalRelation {
   }
 
   /** A bound as Spark holds a value of the type. */
-  private static scala.Option bound(JsonNode value, DataType type) {
+  private static scala.Option<Object> bound(JsonNode value, DataType type) {
     if (value.isNull()) return Scala.none();
     if (type instanceof DecimalType) {
       java.math.BigDecimal number = new java.math.BigDecimal(value.textValue());
-      return new scala.Some(Decimal.apply(new scala.math.BigDecimal(number)));
+      return new scala.Some<>(Decimal.apply(new scala.math.BigDecimal(number)));
     }
     if (!hasWholeBounds(type)) return Scala.none();
     long number = value.longValue();
-    if (type.equals(ByteType$.MODULE$)) return new scala.Some(Byte.valueOf((byte) number));
-    if (type.equals(ShortType$.MODULE$)) return new scala.Some(Short.valueOf((short) number));
+    if (type.equals(ByteType$.MODULE$)) return new scala.Some<>(Byte.valueOf((byte) number));
+    if (type.equals(ShortType$.MODULE$)) return new scala.Some<>(Short.valueOf((short) number));
     boolean isInt = type.equals(IntegerType$.MODULE$) || type.equals(DateType$.MODULE$);
-    return new scala.Some(isInt ? (Object) Integer.valueOf((int) number) : Long.valueOf(number));
+    return new scala.Some<>(isInt ? (Object) Integer.valueOf((int) number) : Long.valueOf(number));
   }
 
   private static scala.math.BigInt big(long number) {

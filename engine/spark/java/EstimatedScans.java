@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
  * Asks the log of each scan of ours, when filters and columns are pushed down to it and before joins are ordered by cost,
@@ -18,7 +19,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 final class EstimatedScans extends Rule {
   /** An optimized plan, with what its scans are known to hold where nothing is ordered any more. */
   static LogicalPlan ordered(LogicalPlan optimized) {
-    final Set guessed = new HashSet();
+    final Set guessed = new HashSet<>();
     optimized.transformUpWithSubqueries(new scala.runtime.AbstractPartialFunction() {
       public boolean isDefinedAt(Object node) {
         return false;
@@ -29,7 +30,7 @@ final class EstimatedScans extends Rule {
         return otherwise.apply(node);
       }
     });
-    return (LogicalPlan) optimized.transformUpWithSubqueries(new scala.runtime.AbstractPartialFunction() {
+    return optimized.transformUpWithSubqueries(new scala.runtime.AbstractPartialFunction() {
       public boolean isDefinedAt(Object node) {
         return node instanceof EstimatedRelation;
       }
@@ -42,7 +43,7 @@ final class EstimatedScans extends Rule {
 
   public TreeNode apply(TreeNode plan) {
     if (!conf().cboEnabled()) return plan;
-    final Map estimated = new FilesLeft((LogicalPlan) plan).estimated();
+    final Map<LogicalRelation, EstimatedRelation> estimated = new FilesLeft((LogicalPlan) plan).estimated();
     if (estimated.isEmpty()) return plan;
     return ((LogicalPlan) plan).transformUp(new scala.runtime.AbstractPartialFunction() {
       public boolean isDefinedAt(Object node) {

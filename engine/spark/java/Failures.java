@@ -18,6 +18,7 @@ import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.catalyst.ExtendedAnalysisException;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -26,14 +27,14 @@ import org.apache.spark.sql.catalyst.trees.SQLQueryContext;
 
 /** Reads in one call what Python needs to know of an exception. */
 public final class Failures {
-  private static final Set UNGROUPED = Set.of("MISSING_GROUP_BY", "MISSING_AGGREGATION");
+  private static final Set<String> UNGROUPED = Set.of("MISSING_GROUP_BY", "MISSING_AGGREGATION");
 
   /** Packages of stores' connectors and of their clients, which are on no class path that this is compiled with. */
   private static final String[] CONNECTORS = {
       "org.apache.hadoop.fs.s3a.", "org.apache.hadoop.fs.azurebfs.", "com.google.cloud.", "com.google.api.",
       "software.amazon.awssdk.", "com.azure.", "com.microsoft.azure.", "org.apache.http."};
   /** The connector's exceptions about files that are shorter than expected, or others by now. */
-  private static final Set OF_FILES = Set.of(
+  private static final Set<String> OF_FILES = Set.of(
       "org.apache.hadoop.fs.s3a.RangeNotSatisfiableEOFException",
       "org.apache.hadoop.fs.s3a.RemoteFileChangedException");
 
@@ -120,18 +121,18 @@ public final class Failures {
 
   private static void place(Origin origin, ObjectNode node) {
     if (origin.startIndex().isDefined()) node.put("start", (Integer) origin.startIndex().get());
-    if (origin.sqlText().isDefined()) node.put("text", (String) origin.sqlText().get());
+    if (origin.sqlText().isDefined()) node.put("text", origin.sqlText().get());
   }
 
   /** The column without a group: Spark names the query, or nothing. */
   private static void ungrouped(SparkThrowable failure, ObjectNode node) {
     if (!(failure instanceof ExtendedAnalysisException)) return;
-    scala.Option plan = ((ExtendedAnalysisException) failure).plan();
+    scala.Option<LogicalPlan> plan = ((ExtendedAnalysisException) failure).plan();
     if (!plan.isDefined()) return;
-    scala.collection.Iterator aggregates = ((LogicalPlan) plan.get()).collect(new Aggregates()).iterator();
+    scala.collection.Iterator<Aggregate> aggregates = plan.get().collect(new Aggregates()).iterator();
     while (aggregates.hasNext()) {
-      Aggregate aggregate = (Aggregate) aggregates.next();
-      scala.collection.Iterator selected = aggregate.aggregateExpressions().iterator();
+      Aggregate aggregate = aggregates.next();
+      scala.collection.Iterator<NamedExpression> selected = aggregate.aggregateExpressions().iterator();
       while (selected.hasNext()) {
         AttributeReference column = ungrouped((Expression) selected.next(), aggregate.groupingExpressions());
         if (column == null) continue;
@@ -142,16 +143,16 @@ public final class Failures {
     }
   }
 
-  private static AttributeReference ungrouped(Expression expression, scala.collection.immutable.Seq groups) {
+  private static AttributeReference ungrouped(Expression expression, scala.collection.immutable.Seq<Expression> groups) {
     if (expression instanceof AggregateExpression) return null;
-    scala.collection.Iterator each = groups.iterator();
+    scala.collection.Iterator<Expression> each = groups.iterator();
     while (each.hasNext()) {
-      if (((Expression) each.next()).semanticEquals(expression)) return null;
+      if (each.next().semanticEquals(expression)) return null;
     }
     if (expression instanceof AttributeReference) return (AttributeReference) expression;
-    scala.collection.Iterator children = expression.children().iterator();
+    scala.collection.Iterator<Expression> children = expression.children().iterator();
     while (children.hasNext()) {
-      AttributeReference found = ungrouped((Expression) children.next(), groups);
+      AttributeReference found = ungrouped(children.next(), groups);
       if (found != null) return found;
     }
     return null;
@@ -172,7 +173,7 @@ public final class Failures {
   private static void describe(SparkThrowable failure, ObjectNode node) {
     node.put("condition", failure.getCondition());
     node.put("sqlstate", failure.getSqlState());
-    node.put("path", (String) failure.getMessageParameters().get("path"));
+    node.put("path", failure.getMessageParameters().get("path"));
     QueryContext[] contexts = failure.getQueryContext();
     if (contexts != null && contexts.length > 0 && contexts[0] != null) {
       if (StoreAssignment.OBJECT_TYPE.equals(contexts[0].objectType())) {
@@ -180,9 +181,9 @@ public final class Failures {
         return;
       }
       if (contexts[0] instanceof SQLQueryContext) {
-        scala.Option text = ((SQLQueryContext) contexts[0]).sqlText();
-        if (text.isDefined()) node.put("text", (String) text.get());
-        scala.Option start = ((SQLQueryContext) contexts[0]).originStartIndex();
+        scala.Option<String> text = ((SQLQueryContext) contexts[0]).sqlText();
+        if (text.isDefined()) node.put("text", text.get());
+        scala.Option<Object> start = ((SQLQueryContext) contexts[0]).originStartIndex();
         if (start.isDefined()) node.put("start", (Integer) start.get());
       }
       try {

@@ -52,7 +52,7 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
 
   /** An optimized plan with such groups; itself where there are none. To be asked where the statement plans by cost. */
   static LogicalPlan in(LogicalPlan optimized, long broadcastMax) {
-    return (LogicalPlan) optimized.transformDownWithSubqueries(new FewGroups(broadcastMax));
+    return optimized.transformDownWithSubqueries(new FewGroups(broadcastMax));
   }
 
   public boolean isDefinedAt(Object node) {
@@ -65,11 +65,11 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
     JoinType type = join.joinType();
     LogicalPlan left = join.left();
     LogicalPlan right = join.right();
-    List[] keys = keys(join);
+    List<Expression>[] keys = keys(join);
     if (keys == null) return join;
     for (int i = 0; i < keys[0].size(); i++) {
-      Expression onLeft = (Expression) keys[0].get(i);
-      Expression onRight = (Expression) keys[1].get(i);
+      Expression onLeft = keys[0].get(i);
+      Expression onRight = keys[1].get(i);
       if (!isKey(onLeft) || !onLeft.dataType().equals(onRight.dataType()) || !isKey(onRight)) continue;
       if (right == join.right() && (type == Inner$.MODULE$ || type == LeftOuter$.MODULE$)) {
         right = ofFew(right, (Attribute) onRight, left, (Attribute) onLeft);
@@ -83,11 +83,11 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
   }
 
   /** Those of the left and of the right side, that are equal; null where there are none. */
-  private static List[] keys(Join join) {
+  private static List<Expression>[] keys(Join join) {
     scala.Option found = ExtractEquiJoinKeys$.MODULE$.unapply(join);
     if (found.isEmpty()) return null;
     scala.Tuple8 keys = (scala.Tuple8) found.get();
-    return new List[] {Scala.list((scala.collection.Seq) keys._2()), Scala.list((scala.collection.Seq) keys._3())};
+    return new List[] {Scala.list((scala.collection.Seq<?>) keys._2()), Scala.list((scala.collection.Seq<?>) keys._3())};
   }
 
   /** Values that are equal only if they are the same. */
@@ -100,7 +100,7 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
   /** The groups with the rows under them that `other`, by a column of it, leaves; the same where that is not known. */
   private LogicalPlan ofFew(LogicalPlan groups, Attribute key, LogicalPlan other, Attribute column) {
     if (groups instanceof Filter || groups instanceof Project) {
-      LogicalPlan child = (LogicalPlan) groups.children().head();
+      LogicalPlan child = groups.children().head();
       Attribute origin = origin(groups, key);
       LogicalPlan fewer = origin == null ? child : ofFew(child, origin, other, column);
       return fewer == child ? groups : with(groups, fewer);
@@ -109,23 +109,23 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
     Aggregate plan = (Aggregate) groups;
     Attribute grouped = origin(plan.aggregateExpressions(), key);
     if (grouped == null || !isAmong(plan.groupingExpressions(), grouped)) return groups;
-    scala.Option rows = plan.child().stats().rowCount();
-    if (rows.isEmpty() || ((scala.math.BigInt) rows.get()).toDouble() < ROWS_MIN) return groups;
-    Object[] few = few(other, column, ((scala.math.BigInt) rows.get()).toDouble() / TIMES_FEWER);
+    scala.Option<scala.math.BigInt> rows = plan.child().stats().rowCount();
+    if (rows.isEmpty() || rows.get().toDouble() < ROWS_MIN) return groups;
+    Object[] few = few(other, column, rows.get().toDouble() / TIMES_FEWER);
     if (few == null) return groups;
     LogicalPlan fewer = joined(plan.child(), grouped, (LogicalPlan) few[0], (Attribute) few[1]);
     return fewer == plan.child() ? groups : with(plan, fewer);
   }
 
-  private static boolean isAmong(Seq expressions, Attribute column) {
+  private static boolean isAmong(Seq<Expression> expressions, Attribute column) {
     for (int i = 0; i < expressions.size(); i++) {
-      if (((Expression) expressions.apply(i)).semanticEquals(column)) return true;
+      if (expressions.apply(i).semanticEquals(column)) return true;
     }
     return false;
   }
 
   private static LogicalPlan with(LogicalPlan plan, LogicalPlan child) {
-    return (LogicalPlan) plan.withNewChildren(Scala.seq(Arrays.asList(new Object[] {child})));
+    return plan.withNewChildren(Scala.seq(Arrays.asList(child)));
   }
 
   /** The column of the plan's child that one of it is; null where it is made of others. */
@@ -133,9 +133,9 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
     return plan instanceof Project ? origin(((Project) plan).projectList(), column) : column;
   }
 
-  private static Attribute origin(Seq expressions, Attribute column) {
+  private static Attribute origin(Seq<NamedExpression> expressions, Attribute column) {
     for (int i = 0; i < expressions.size(); i++) {
-      NamedExpression each = (NamedExpression) expressions.apply(i);
+      NamedExpression each = expressions.apply(i);
       if (!each.exprId().equals(column.exprId())) continue;
       Expression origin = each instanceof Alias ? ((Alias) each).child() : (Expression) each;
       return origin instanceof AttributeReference ? (Attribute) origin : null;
@@ -151,7 +151,7 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
     if (isFew(plan, rowsMax)) return new Object[] {plan, column};
     if (plan instanceof Filter || plan instanceof Project) {
       Attribute origin = origin(plan, column);
-      return origin == null ? null : few((LogicalPlan) plan.children().head(), origin, rowsMax);
+      return origin == null ? null : few(plan.children().head(), origin, rowsMax);
     }
     if (!(plan instanceof Join)) return null;
     Join join = (Join) plan;
@@ -160,10 +160,10 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
     Object[] found = null;
     if (isInner || isSemi || join.joinType() == LeftOuter$.MODULE$) found = within(join.left(), column, rowsMax);
     if (found == null && isInner) found = within(join.right(), column, rowsMax);
-    List[] keys = found == null && (isInner || isSemi) ? keys(join) : null;
+    List<Expression>[] keys = found == null && (isInner || isSemi) ? keys(join) : null;
     for (int i = 0; keys != null && found == null && i < keys[0].size(); i++) {
-      Expression onLeft = (Expression) keys[0].get(i);
-      Expression onRight = (Expression) keys[1].get(i);
+      Expression onLeft = keys[0].get(i);
+      Expression onRight = keys[1].get(i);
       if (onLeft.semanticEquals(column) && isKey(onRight)) found = within(join.right(), (Attribute) onRight, rowsMax);
       else if (onRight.semanticEquals(column) && isKey(onLeft)) found = within(join.left(), (Attribute) onLeft, rowsMax);
     }
@@ -187,20 +187,20 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
   }
 
   private static boolean isSame(LogicalPlan plan) {
-    List expressions = Scala.list(plan.expressions());
+    List<Expression> expressions = Scala.list(plan.expressions());
     for (int i = 0; i < expressions.size(); i++) {
-      Expression each = (Expression) expressions.get(i);
+      Expression each = expressions.get(i);
       if (!each.deterministic() || SubqueryExpression.hasSubquery(each)) return false;
     }
-    List children = Scala.list(plan.children());
-    for (int i = 0; i < children.size(); i++) if (!isSame((LogicalPlan) children.get(i))) return false;
+    List<LogicalPlan> children = Scala.list(plan.children());
+    for (int i = 0; i < children.size(); i++) if (!isSame(children.get(i))) return false;
     return true;
   }
 
   /** The rows of the plan that have a match, as far below its inner joins as the column is. */
   private static LogicalPlan joined(LogicalPlan plan, Attribute column, LogicalPlan few, Attribute key) {
     if (plan instanceof Project || plan instanceof Filter) {
-      LogicalPlan child = (LogicalPlan) plan.children().head();
+      LogicalPlan child = plan.children().head();
       Attribute origin = origin(plan, column);
       boolean hasJoin = origin != null && child instanceof Join;
       LogicalPlan fewer = hasJoin ? joined(child, origin, few, key) : child;
@@ -216,7 +216,7 @@ final class FewGroups extends scala.runtime.AbstractPartialFunction {
     }
     boolean isJoined = plan instanceof Join && ((Join) plan).right().sameResult(few);
     if (isJoined || plan.outputSet().intersect(few.outputSet()).nonEmpty()) return plan;
-    scala.Option condition = new scala.Some(new EqualTo(column, key));
+    scala.Option<Expression> condition = new scala.Some<>(new EqualTo(column, key));
     return new Join(plan, few, LeftSemi$.MODULE$, condition, JoinHint$.MODULE$.NONE());
   }
 }

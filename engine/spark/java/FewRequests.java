@@ -73,7 +73,7 @@ public final class FewRequests extends FilterFileSystem {
     return FileEnd.of(file) == null ? super.openFile(file) : createDataInputStreamBuilder(this, file);
   }
 
-  protected CompletableFuture openFileWithOptions(Path file, OpenFileParameters options) throws IOException {
+  protected CompletableFuture<FSDataInputStream> openFileWithOptions(Path file, OpenFileParameters options) throws IOException {
     FSDataInputStream found = opened(file);
     return found == null ? super.openFileWithOptions(file, options) : CompletableFuture.completedFuture(found);
   }

@@ -2,6 +2,8 @@ package deltagateway;
 
 import java.util.IdentityHashMap;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.planning.ScanOperation$;
 import org.apache.spark.sql.catalyst.plans.Inner$;
@@ -24,7 +26,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  * and 64 at scale 1). What is broadcast is never more than without estimates.
  */
 final class FileBroadcasts extends scala.runtime.AbstractPartialFunction {
-  private final Map bytes = new IdentityHashMap();
+  private final Map<Object, Long> bytes = new IdentityHashMap<>();
   private final long filesMax;
   private final long broadcastMax;
 
@@ -40,7 +42,7 @@ final class FileBroadcasts extends scala.runtime.AbstractPartialFunction {
    * `broadcastMax` that for estimates. To be asked where the statement plans by cost.
    */
   static LogicalPlan in(LogicalPlan optimized, FilesLeft left, long filesMax, long broadcastMax) {
-    return (LogicalPlan) optimized.transformDownWithSubqueries(new FileBroadcasts(left, filesMax, broadcastMax));
+    return optimized.transformDownWithSubqueries(new FileBroadcasts(left, filesMax, broadcastMax));
   }
 
   public boolean isDefinedAt(Object node) {
@@ -63,7 +65,7 @@ final class FileBroadcasts extends scala.runtime.AbstractPartialFunction {
     mayLeft &= areFewBytes(join.left());
     if (!mayLeft && !mayRight) return join;
     boolean isRight = mayRight && (!mayLeft || right <= left);
-    scala.Option hint = new scala.Some(new HintInfo(new scala.Some((JoinStrategyHint) BROADCAST$.MODULE$)));
+    scala.Option<HintInfo> hint = new scala.Some<>(new HintInfo(new scala.Some<>((JoinStrategyHint) BROADCAST$.MODULE$)));
     JoinHint hints = isRight ? new JoinHint(Scala.none(), hint) : new JoinHint(hint, Scala.none());
     return join.copy(join.left(), join.right(), type, join.condition(), hints);
   }
@@ -74,9 +76,9 @@ final class FileBroadcasts extends scala.runtime.AbstractPartialFunction {
 
   /** Returns whether the plan is a scan of ours that reads so few bytes. */
   private boolean areFewBytes(LogicalPlan plan) {
-    scala.Option found = ScanOperation$.MODULE$.unapply(plan);
+    scala.Option<scala.Tuple4<scala.collection.immutable.Seq<NamedExpression>, scala.collection.immutable.Seq<Expression>, scala.collection.immutable.Seq<Expression>, LogicalPlan>> found = ScanOperation$.MODULE$.unapply(plan);
     if (found.isEmpty()) return false;
-    Long read = (Long) bytes.get(((scala.Tuple4) found.get())._4());
+    Long read = bytes.get(((scala.Tuple4<?, ?, ?, ?>) found.get())._4());
     return read != null && read.longValue() <= filesMax;
   }
 }

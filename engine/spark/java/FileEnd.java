@@ -15,7 +15,7 @@ import org.apache.parquet.hadoop.util.wrapped.io.FutureIO;
 
 /** The last bytes of the data file that a thread reads, or all of a small one, by one request ({@link FewRequests}). */
 final class FileEnd {
-  private static final ThreadLocal CURRENT = new ThreadLocal();
+  private static final ThreadLocal<FileEnd> CURRENT = new ThreadLocal<>();
   /** A file of so many bytes is read as a whole: a second request takes longer than the rest. */
   private static final int WHOLE_MAX = 1 << 20;
   /** Most footers are in so many bytes, with the indexes of pages before them. */
@@ -23,7 +23,7 @@ final class FileEnd {
   private static final int BLOCK_SIZE = 128 << 20;
 
   /** Of larger files, which may have several splits: stage and path -> its future; guarded by itself. */
-  private static final Map SHARED = new LinkedHashMap();
+  private static final Map<String, CompletableFuture<byte[]>> SHARED = new LinkedHashMap<>();
   private static final int SHARED_MAX = 64;
 
   private final int stage;
@@ -51,14 +51,14 @@ final class FileEnd {
 
   /** The thread reads no file. */
   static void end() {
-    FileEnd before = (FileEnd) CURRENT.get();
+    FileEnd before = CURRENT.get();
     CURRENT.remove();
     if (before != null) before.closeFirst();
   }
 
   /** null: the thread has not begun with that file, or it is not what it is said to be. */
   static FileEnd of(Path file) {
-    FileEnd current = (FileEnd) CURRENT.get();
+    FileEnd current = CURRENT.get();
     return current == null || current.isOther || !current.file.equals(file) ? null : current;
   }
 
@@ -75,8 +75,8 @@ final class FileEnd {
   /** As `read`, once for all splits. */
   private byte[] shared(FileSystem store) throws IOException {
     String key = stage + " " + file;
-    CompletableFuture own = new CompletableFuture();
-    CompletableFuture found = known(key, own);
+    CompletableFuture<byte[]> own = new CompletableFuture<>();
+    CompletableFuture<byte[]> found = known(key, own);
     if (found == null) {
       byte[] read = null;
       try {
@@ -87,7 +87,7 @@ final class FileEnd {
       return read;
     }
     try {
-      byte[] read = (byte[]) found.get();
+      byte[] read = found.get();
       return read == null ? read(store) : read;
     } catch (ExecutionException never) {
       return read(store);
@@ -98,9 +98,9 @@ final class FileEnd {
   }
 
   /** null: nobody has begun to read it, and `own` is known from now on. */
-  private static CompletableFuture known(String key, CompletableFuture own) {
+  private static CompletableFuture<byte[]> known(String key, CompletableFuture<byte[]> own) {
     synchronized (SHARED) {
-      CompletableFuture found = (CompletableFuture) SHARED.get(key);
+      CompletableFuture<byte[]> found = SHARED.get(key);
       if (found != null) return found;
       if (SHARED.size() >= SHARED_MAX) SHARED.remove(SHARED.keySet().iterator().next());
       SHARED.put(key, own);
@@ -143,7 +143,7 @@ final class FileEnd {
     FutureDataInputStreamBuilder builder = store.openFile(file);
     builder.opt("fs.option.openfile.length", Long.toString(length));
     builder.opt("fs.option.openfile.read.policy", "random");
-    return (FSDataInputStream) FutureIO.awaitFuture(builder.build());
+    return FutureIO.awaitFuture(builder.build());
   }
 
   private void closeFirst() {

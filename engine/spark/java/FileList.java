@@ -62,7 +62,7 @@ public final class FileList {
   private void append(VectorSchemaRoot batch, Groups groups) {
     int first = paths.length;
     int rows = batch.getRowCount();
-    paths = (String[]) Arrays.copyOf(paths, first + rows);
+    paths = Arrays.copyOf(paths, first + rows);
     sizes = Arrays.copyOf(sizes, first + rows);
     modificationTimes = Arrays.copyOf(modificationTimes, first + rows);
     VarCharVector path = (VarCharVector) batch.getVector(0);
@@ -131,14 +131,14 @@ public final class FileList {
   private static final class Groups {
     private final StructField[] fields;
     private final String timeZone;
-    private final Map[] parsed;
-    private final LinkedHashMap filesByValues = new LinkedHashMap();
+    private final Map<String, Object>[] parsed;
+    private final LinkedHashMap<List<?>, IntList> filesByValues = new LinkedHashMap<>();
 
     Groups(StructType schema, String timeZone) {
       this.fields = schema.fields();
       this.timeZone = timeZone;
       this.parsed = new Map[fields.length];
-      for (int i = 0; i < fields.length; i++) parsed[i] = new HashMap();
+      for (int i = 0; i < fields.length; i++) parsed[i] = new HashMap<>();
     }
 
     int width() {
@@ -146,9 +146,9 @@ public final class FileList {
     }
 
     void add(int file, String[] texts) {
-      List values = new ArrayList(fields.length);
+      List<Object> values = new ArrayList<>(fields.length);
       for (int i = 0; i < fields.length; i++) values.add(value(i, texts[i]));
-      IntList files = (IntList) filesByValues.get(values);
+      IntList files = filesByValues.get(values);
       if (files == null) {
         files = new IntList();
         filesByValues.put(values, files);
@@ -169,14 +169,14 @@ public final class FileList {
     InternalRow[] rows() {
       InternalRow[] rows = new InternalRow[filesByValues.size()];
       int next = 0;
-      for (Object values : filesByValues.keySet()) rows[next++] = new GenericInternalRow(((List) values).toArray());
+      for (List<?> values : filesByValues.keySet()) rows[next++] = new GenericInternalRow(((List<?>) values).toArray());
       return rows;
     }
 
     int[][] members() {
       int[][] members = new int[filesByValues.size()][];
       int next = 0;
-      for (Object files : filesByValues.values()) members[next++] = ((IntList) files).toArray();
+      for (IntList files : filesByValues.values()) members[next++] = files.toArray();
       return members;
     }
   }
@@ -185,7 +185,7 @@ public final class FileList {
   static Object parse(String text, DataType type, String timeZone) {
     Literal literal = new Literal(UTF8String.fromString(text), StringType$.MODULE$);
     return org.apache.spark.sql.catalyst.expressions.Cast$.MODULE$
-        .apply(literal, type, new scala.Some(timeZone), true)
+        .apply(literal, type, new scala.Some<>(timeZone), true)
         .eval(null);
   }
 

@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -24,8 +25,8 @@ final class FileListing {
   private final StructType constants;
   private final String timeZone;
   /** Question -> {@link Asked}. */
-  private final Map answers = new LinkedHashMap();
-  private final Map estimates = new HashMap();
+  private final Map<String, Asked> answers = new LinkedHashMap<>();
+  private final Map<String, Estimate> estimates = new HashMap<>();
   /** Of which it does not matter which they are; 0: all. */
   private long rowsWanted;
   private boolean leavesOut;
@@ -58,11 +59,11 @@ final class FileListing {
 
   /** The files that the filters leave, and perhaps more. */
   synchronized FileList list(
-      scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+      scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters) {
     ObjectNode question = question(partitionFilters, dataFilters);
     if (rowsWanted > 0) question.put("rows", rowsWanted);
     String text = question.toString();
-    Asked asked = (Asked) answers.get(text);
+    Asked asked = answers.get(text);
     if (asked == null) {
       asked = new Asked(partitionFilters, dataFilters, ask(question));
       answers.put(text, asked);
@@ -72,26 +73,26 @@ final class FileListing {
   }
 
   /** All that was asked so far for files. */
-  synchronized List asked() {
-    return new ArrayList(answers.values());
+  synchronized List<Asked> asked() {
+    return new ArrayList<>(answers.values());
   }
 
   /** Whether what was asked elsewhere has the same answers here. */
-  boolean answers(List elsewhere) {
+  boolean answers(List<Asked> elsewhere) {
     for (int i = 0; i < elsewhere.size(); i++) {
-      Asked asked = (Asked) elsewhere.get(i);
+      Asked asked = elsewhere.get(i);
       if (!list(asked.partitionFilters, asked.dataFilters).isSame(asked.answer)) return false;
     }
     return true;
   }
 
   /** Of the files that the filters leave, and of columns by their names. They are not said to be read. */
-  synchronized Estimate estimate(scala.collection.immutable.Seq filters, Collection columns) {
-    ObjectNode question = question(filters, Scala.seq(new ArrayList()));
+  synchronized Estimate estimate(scala.collection.immutable.Seq<Expression> filters, Collection<String> columns) {
+    ObjectNode question = question(filters, Scala.seq(new ArrayList<>()));
     ArrayNode asked = question.putArray("estimate");
-    for (Iterator names = new TreeSet(columns).iterator(); names.hasNext(); ) asked.add((String) names.next());
+    for (Iterator<String> names = new TreeSet<>(columns).iterator(); names.hasNext(); ) asked.add(names.next());
     String text = question.toString();
-    Estimate answer = (Estimate) estimates.get(text);
+    Estimate answer = estimates.get(text);
     if (answer == null) {
       try {
         answer = new Estimate(questions.value(question));
@@ -104,7 +105,7 @@ final class FileListing {
   }
 
   private ObjectNode question(
-      scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+      scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters) {
     ObjectNode question = Request.JSON.createObjectNode();
     question.put("statement", statementId).put("scan", scan).put("zone", timeZone);
     question.set("filters", new FilterTree(shown).of(partitionFilters, dataFilters));
@@ -123,11 +124,11 @@ final class FileListing {
 
   /** The filters that files were asked for by, and those files. */
   static final class Asked {
-    final scala.collection.immutable.Seq partitionFilters;
-    final scala.collection.immutable.Seq dataFilters;
+    final scala.collection.immutable.Seq<Expression> partitionFilters;
+    final scala.collection.immutable.Seq<Expression> dataFilters;
     final FileList answer;
 
-    Asked(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters, FileList answer) {
+    Asked(scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters, FileList answer) {
       this.partitionFilters = partitionFilters;
       this.dataFilters = dataFilters;
       this.answer = answer;

@@ -2,7 +2,6 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.MapOutputStatistics;
 import org.apache.spark.sql.execution.CoalescedPartitionSpec;
 import org.apache.spark.sql.execution.LocalLimitExec;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -49,8 +48,8 @@ final class FileSizes {
   private FileSizes(SparkPlan plan, ShuffleQueryStageExec stage) {
     this.plan = plan;
     this.stage = stage;
-    this.bytes = ((MapOutputStatistics) stage.mapStats().get()).bytesByPartitionId();
-    AccumulatorV2 written = (AccumulatorV2) ((SparkPlan) stage.shuffle()).metrics().apply("shuffleRecordsWritten");
+    this.bytes = stage.mapStats().get().bytesByPartitionId();
+    AccumulatorV2<Object, Object> written = (AccumulatorV2<Object, Object>) ((SparkPlan) stage.shuffle()).metrics().apply("shuffleRecordsWritten");
     this.rows = ((Long) written.value()).longValue();
     for (int i = 0; i < bytes.length; i++) sum += bytes[i];
   }
@@ -65,7 +64,7 @@ final class FileSizes {
     if (!(plan instanceof AdaptiveSparkPlanExec)) return plan;
     SparkPlan last = ((AdaptiveSparkPlanExec) plan).finalPhysicalPlan();
     if (last instanceof ResultQueryStageExec) last = ((ResultQueryStageExec) last).plan();
-    List leaves = Scala.list(last.collectLeaves());
+    List<SparkPlan> leaves = Scala.list(last.collectLeaves());
     if (leaves.size() != 1 || !(leaves.get(0) instanceof ShuffleQueryStageExec)) return plan;
     ShuffleQueryStageExec stage = (ShuffleQueryStageExec) leaves.get(0);
     boolean isOurs = stage.shuffle().shuffleOrigin().toString().startsWith("REBALANCE");
@@ -85,7 +84,7 @@ final class FileSizes {
     long tried = Math.max(SAMPLE_ROWS_MIN, (long) ((double) wanted / sum * rows));
     int largest = 0;
     for (int i = 1; i < bytes.length; i++) if (bytes[i] > bytes[largest]) largest = i;
-    List one = new ArrayList();
+    List<CoalescedPartitionSpec> one = new ArrayList<>();
     one.add(whole(largest, largest + 1, bytes[largest]));
     long[] found = trial.measure(new LocalLimitExec((int) Math.min(tried, Integer.MAX_VALUE), reading(one)));
     if (found[0] == 0) return 1;
@@ -94,13 +93,13 @@ final class FileSizes {
   }
 
   /** Parts of the shuffle: neighbours together up to about `joint` bytes, and those above `size` split by their mappers. */
-  private List specs(long size, long joint) {
-    List specs = new ArrayList();
+  private List<CoalescedPartitionSpec> specs(long size, long joint) {
+    List<CoalescedPartitionSpec> specs = new ArrayList<>();
     int start = 0;
     long held = 0;
     long done = 0;
     for (int i = 0; i < bytes.length; i++) {
-      List pieces = bytes[i] > size + size / 2 ? pieces(i, size) : new ArrayList();
+      List<CoalescedPartitionSpec> pieces = bytes[i] > size + size / 2 ? pieces(i, size) : new ArrayList<>();
       // Ends are where all before makes so many files, so that what is over or short does not add up to the last one.
       if (held > 0 && (!pieces.isEmpty() || done + held + bytes[i] / 2 > (specs.size() + 1) * joint)) {
         specs.add(whole(start, i, held));
@@ -121,11 +120,11 @@ final class FileSizes {
   }
 
   /** The pieces of one part that are as many as its size asks for, or none where it cannot be split. */
-  private List pieces(int part, long size) {
+  private List<CoalescedPartitionSpec> pieces(int part, long size) {
     double even = (double) bytes[part] / Math.round((double) bytes[part] / size);
     scala.Option found = ShufflePartitionsUtil$.MODULE$.createSkewPartitionSpecs(
         stage.shuffle().shuffleId(), part, (long) Math.ceil(even * PIECE_SLACK), 0.5);
-    return found.isDefined() ? Scala.list((scala.collection.Seq) found.get()) : new ArrayList();
+    return found.isDefined() ? Scala.list((scala.collection.Seq) found.get()) : new ArrayList<>();
   }
 
   private static CoalescedPartitionSpec whole(int start, int end, long size) {
@@ -135,7 +134,7 @@ final class FileSizes {
   private SparkPlan reading(final List specs) {
     final SparkPlan read = new AQEShuffleReadExec(stage, Scala.seq(specs));
     if (plan == stage) return read;
-    return (SparkPlan) plan.transformUp(new scala.runtime.AbstractPartialFunction() {
+    return plan.transformUp(new scala.runtime.AbstractPartialFunction() {
       /** The stage itself, and then Spark's own way to read it, which has `read` below it by now. */
       public boolean isDefinedAt(Object node) {
         return node == stage || node instanceof AQEShuffleReadExec && ((AQEShuffleReadExec) node).child() == read;

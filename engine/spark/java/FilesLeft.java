@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BloomFilterMightContain;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
@@ -46,15 +47,15 @@ final class FilesLeft {
   /** Relations, of which two have but one order. */
   private static final int ORDERED_MIN = 3;
 
-  private final List relations = new ArrayList();
+  private final List<Object> relations = new ArrayList<>();
   /** Of each relation, with the projections and filters above it. */
-  private final List plans = new ArrayList();
-  private final List filters = new ArrayList();
-  private final List columns = new ArrayList();
-  private final List isSure = new ArrayList();
+  private final List<LogicalPlan> plans = new ArrayList<>();
+  private final List filters = new ArrayList<>();
+  private final List<Set<String>> columns = new ArrayList<>();
+  private final List<Boolean> isSure = new ArrayList<>();
   /** Ids of the columns by which rows are joined, and of those by which they are grouped. */
-  private final Set joinKeys = new HashSet();
-  private final Set groupKeys = new HashSet();
+  private final Set<ExprId> joinKeys = new HashSet<>();
+  private final Set<ExprId> groupKeys = new HashSet<>();
   private boolean joins;
   private boolean multiplies;
 
@@ -71,8 +72,8 @@ final class FilesLeft {
     }
     if (plan instanceof Expand) multiplies |= ((Expand) plan).projections().size() > FEW_ROWS;
     multiplies |= plan instanceof Generate || plan instanceof UnionLoop;
-    List subqueries = Scala.list(plan.subqueries());
-    for (int i = 0; i < subqueries.size(); i++) add((LogicalPlan) subqueries.get(i));
+    List<LogicalPlan> subqueries = Scala.list(plan.subqueries());
+    for (int i = 0; i < subqueries.size(); i++) add(subqueries.get(i));
     scala.Option found = ScanOperation$.MODULE$.unapply(plan);
     if (found.isDefined() && isOurs(((scala.Tuple4) found.get())._4())) {
       plans.add(plan);
@@ -80,26 +81,26 @@ final class FilesLeft {
       addSubqueries(plan);
       return;
     }
-    List children = Scala.list(plan.children());
-    for (int i = 0; i < children.size(); i++) add((LogicalPlan) children.get(i));
+    List<LogicalPlan> children = Scala.list(plan.children());
+    for (int i = 0; i < children.size(); i++) add(children.get(i));
     // Others, as `range`, may have any number of rows.
     if (children.isEmpty()) multiplies |= !(plan instanceof LocalRelation) && !(plan instanceof CTERelationRef);
   }
 
   /** Of the projections and filters between a plan and its relation. */
   private void addSubqueries(LogicalPlan plan) {
-    List children = Scala.list(plan.children());
+    List<LogicalPlan> children = Scala.list(plan.children());
     for (int i = 0; i < children.size(); i++) {
-      LogicalPlan child = (LogicalPlan) children.get(i);
-      List subqueries = Scala.list(child.subqueries());
-      for (int j = 0; j < subqueries.size(); j++) add((LogicalPlan) subqueries.get(j));
+      LogicalPlan child = children.get(i);
+      List<LogicalPlan> subqueries = Scala.list(child.subqueries());
+      for (int j = 0; j < subqueries.size(); j++) add(subqueries.get(j));
       addSubqueries(child);
     }
   }
 
   private void addScan(scala.Tuple4 operation) {
-    List kept = new ArrayList();
-    Set read = new HashSet();
+    List<Object> kept = new ArrayList<>();
+    Set read = new HashSet<>();
     addReferences(read, Scala.list((scala.collection.Seq) operation._1()));
     addReferences(read, Scala.list((scala.collection.Seq) operation._2()));
     List all = Scala.list((scala.collection.Seq) operation._3());
@@ -111,24 +112,24 @@ final class FilesLeft {
     isSure.add(Boolean.valueOf(EstimatedFilters.areAll(all)));
   }
 
-  private static void addReferences(Set names, List expressions) {
+  private static void addReferences(Set<String> names, List<Expression> expressions) {
     for (int i = 0; i < expressions.size(); i++) {
-      scala.collection.Iterator all = ((Expression) expressions.get(i)).references().iterator();
-      while (all.hasNext()) names.add(((Attribute) all.next()).name());
+      scala.collection.Iterator<Attribute> all = expressions.get(i).references().iterator();
+      while (all.hasNext()) names.add(all.next().name());
     }
   }
 
-  private static void addKeys(List expressions, Set keys) {
+  private static void addKeys(List<Expression> expressions, Set<ExprId> keys) {
     for (int i = 0; i < expressions.size(); i++) {
-      scala.collection.Iterator all = ((Expression) expressions.get(i)).references().iterator();
-      while (all.hasNext()) keys.add(((Attribute) all.next()).exprId());
+      scala.collection.Iterator<Attribute> all = expressions.get(i).references().iterator();
+      while (all.hasNext()) keys.add(all.next().exprId());
     }
   }
 
-  private static Set keysOf(LogicalRelation leaf, Set keys) {
-    Set names = new HashSet();
+  private static Set<Object> keysOf(LogicalRelation leaf, Set<ExprId> keys) {
+    Set<Object> names = new HashSet<>();
     for (int i = 0; i < leaf.output().size(); i++) {
-      Attribute column = (Attribute) leaf.output().apply(i);
+      Attribute column = leaf.output().apply(i);
       if (keys.contains(column.exprId())) names.add(column.name());
     }
     return names;
@@ -165,7 +166,7 @@ final class FilesLeft {
   }
 
   /** The leaves of the plan that are read. */
-  List relations() {
+  List<Object> relations() {
     return relations;
   }
 
@@ -174,14 +175,14 @@ final class FilesLeft {
    * leaves, nothing is asked of columns, it tells the size of all rows alone, and Spark leaves its joins in the order of
    * the text.
    */
-  Map estimated() {
-    Map estimated = new IdentityHashMap();
+  Map<LogicalRelation, EstimatedRelation> estimated() {
+    Map<LogicalRelation, EstimatedRelation> estimated = new IdentityHashMap<>();
     for (int i = 0; i < relations.size(); i++) {
       LogicalRelation leaf = (LogicalRelation) relations.get(i);
       if (index(leaf).estimate() != null) continue;
-      scala.collection.immutable.Seq known = (scala.collection.immutable.Seq) filters.get(i);
-      Set asked = ((Boolean) isSure.get(i)).booleanValue() ? (Set) columns.get(i) : new HashSet();
-      Set joined = keysOf(leaf, joinKeys);
+      scala.collection.immutable.Seq<Expression> known = (scala.collection.immutable.Seq<Expression>) filters.get(i);
+      Set<String> asked = isSure.get(i).booleanValue() ? columns.get(i) : new HashSet<>();
+      Set<Object> joined = keysOf(leaf, joinKeys);
       ListedFileIndex files = index(leaf).estimated(known, asked, joined, keysOf(leaf, groupKeys));
       if (relations.size() >= ORDERED_MIN) {
         files = files.counted(Dictionaries.counts(leaf, files, valued(known), joined));
@@ -191,8 +192,8 @@ final class FilesLeft {
     return estimated;
   }
 
-  private static Set valued(scala.collection.immutable.Seq filters) {
-    Set names = new HashSet();
+  private static Set<String> valued(scala.collection.immutable.Seq<Expression> filters) {
+    Set<String> names = new HashSet<>();
     EstimatedFilters.addValued(Scala.list(filters), names);
     return names;
   }
@@ -202,13 +203,13 @@ final class FilesLeft {
     for (int i = 0; i < relations.size(); i++) {
       if (relations.get(i) != leaf) continue;
       if (index(leaf).scan().hidden || index(leaf).scan().bytes < ASKED_BYTES_MIN) return null;
-      Set numbers = new HashSet();
+      Set<String> numbers = new HashSet<>();
       for (int j = 0; j < leaf.output().size(); j++) {
-        Attribute column = (Attribute) leaf.output().apply(j);
+        Attribute column = leaf.output().apply(j);
         boolean isNumber = column.dataType() instanceof DecimalType || column.dataType() instanceof IntegralType;
-        if (isNumber && ((Set) columns.get(i)).contains(column.name())) numbers.add(column.name());
+        if (isNumber && columns.get(i).contains(column.name())) numbers.add(column.name());
       }
-      return index(leaf).listing().estimate((scala.collection.immutable.Seq) filters.get(i), numbers);
+      return index(leaf).listing().estimate((scala.collection.immutable.Seq<Expression>) filters.get(i), numbers);
     }
     return null;
   }
@@ -221,8 +222,8 @@ final class FilesLeft {
     boolean[] found = new boolean[relations.size()];
     for (int i = 0; i < found.length; i++) {
       if (index((LogicalRelation) relations.get(i)).estimate() == null) continue;
-      scala.Option rows = ((LogicalPlan) plans.get(i)).stats().rowCount();
-      boolean areFew = rows.isDefined() && ((scala.math.BigInt) rows.get()).toDouble() <= LOOKED_UP_MAX;
+      scala.Option<scala.math.BigInt> rows = plans.get(i).stats().rowCount();
+      boolean areFew = rows.isDefined() && rows.get().toDouble() <= LOOKED_UP_MAX;
       found[i] = areFew && EstimatedFilters.hasValues(Scala.list((scala.collection.Seq) filters.get(i)));
     }
     return found;
@@ -233,16 +234,16 @@ final class FilesLeft {
     long[][] sizes = new long[relations.size()][];
     for (int i = 0; i < sizes.length; i++) {
       LogicalRelation leaf = (LogicalRelation) relations.get(i);
-      scala.collection.immutable.Seq known = (scala.collection.immutable.Seq) filters.get(i);
+      scala.collection.immutable.Seq<Expression> known = (scala.collection.immutable.Seq<Expression>) filters.get(i);
       boolean asksMore = joins || index(leaf).scan().hidden;
       long[] files = asksMore ? index(leaf).count(known) : index(leaf).countListed(known);
-      sizes[i] = new long[] {files[0], (long) (files[1] * share(leaf, (Set) columns.get(i))), files[1]};
+      sizes[i] = new long[] {files[0], (long) (files[1] * share(leaf, columns.get(i))), files[1]};
     }
     return sizes;
   }
 
   /** How much of a file the columns are, by the sizes of their types. */
-  private static double share(LogicalRelation leaf, Set read) {
+  private static double share(LogicalRelation leaf, Set<String> read) {
     StructType schema = ((HadoopFsRelation) leaf.relation()).dataSchema();
     double all = 0;
     double some = 0;

@@ -44,18 +44,18 @@ final class FilterTree {
   }
 
   /** In an order of their own, without those of which nothing is said: the same filters are the same question. */
-  ArrayNode of(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-    Map trees = new TreeMap();
+  ArrayNode of(scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters) {
+    Map<String, JsonNode> trees = new TreeMap<>();
     addAll(trees, partitionFilters);
     addAll(trees, dataFilters);
     return Request.JSON.createArrayNode().addAll(trees.values());
   }
 
-  private void addAll(Map trees, scala.collection.immutable.Seq filters) {
-    List expressions = Scala.list(filters);
+  private void addAll(Map<String, JsonNode> trees, scala.collection.immutable.Seq<Expression> filters) {
+    List<Expression> expressions = Scala.list(filters);
     for (int i = 0; i < expressions.size(); i++) {
-      if (TableScan.isLive((Expression) expressions.get(i))) continue;
-      JsonNode node = node((Expression) expressions.get(i));
+      if (TableScan.isLive(expressions.get(i))) continue;
+      JsonNode node = node(expressions.get(i));
       if (!node.isNull()) trees.put(node.toString(), node);
     }
   }
@@ -73,8 +73,8 @@ final class FilterTree {
     String kind = kind(expression);
     if (kind == null) return Request.JSON.nullNode();
     ArrayNode node = Request.JSON.createArrayNode().add(kind);
-    List children = Scala.list(expression.children());
-    for (int i = 0; i < children.size(); i++) node.add(node((Expression) children.get(i)));
+    List<Expression> children = Scala.list(expression.children());
+    for (int i = 0; i < children.size(); i++) node.add(node(children.get(i)));
     return node;
   }
 
@@ -119,7 +119,7 @@ final class FilterTree {
   private JsonNode in(InSet expression) {
     ArrayNode node = unary("in", expression.child());
     DataType type = expression.child().dataType();
-    for (scala.collection.Iterator values = expression.hset().iterator(); values.hasNext(); ) {
+    for (scala.collection.Iterator<Object> values = expression.hset().iterator(); values.hasNext(); ) {
       node.add(literal(values.next(), type));
     }
     return node;

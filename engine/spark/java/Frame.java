@@ -36,8 +36,8 @@ final class Frame {
     header.put("rows", spool.rows());
     header.put("repeatable", repeatable);
     ArrayNode segments = header.putArray("segments");
-    for (Iterator all = spool.segments().iterator(); all.hasNext(); ) {
-      ResultSpool.Segment segment = (ResultSpool.Segment) all.next();
+    for (Iterator<ResultSpool.Segment> all = spool.segments().iterator(); all.hasNext(); ) {
+      ResultSpool.Segment segment = all.next();
       String path = segment.path == null ? spool.spillPath() : segment.path;
       segments.addArray().add(path).add(segment.offset).add(segment.length);
     }
@@ -54,16 +54,16 @@ final class Frame {
       column.put("name", fields[i].name());
       column.set("type", Request.JSON.readTree(fields[i].dataType().json()));
       column.put("ddl", declared(fields[i]).catalogString());
-      scala.Option comment = fields[i].getComment();
-      column.put("comment", comment.isDefined() ? (String) comment.get() : null);
+      scala.Option<String> comment = fields[i].getComment();
+      column.put("comment", comment.isDefined() ? comment.get() : null);
     }
     return header;
   }
 
   /** char(n) and varchar(n) are strings to Spark; what was declared is in the metadata. */
   private static DataType declared(StructField field) {
-    scala.Option raw = CharVarcharUtils$.MODULE$.getRawType(field.metadata());
-    return raw.isDefined() ? (DataType) raw.get() : field.dataType();
+    scala.Option<DataType> raw = CharVarcharUtils$.MODULE$.getRawType(field.metadata());
+    return raw.isDefined() ? raw.get() : field.dataType();
   }
 
   private static byte[] frame(ObjectNode header, byte[] body) throws Exception {

@@ -11,11 +11,12 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.expressions.Alias;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LateralJoin;
@@ -64,8 +65,8 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
     return isName(function.name());
   }
 
-  private static boolean isName(scala.collection.immutable.Seq parts) {
-    return parts.length() == 1 && ((String) parts.apply(0)).startsWith(PREFIX);
+  private static boolean isName(scala.collection.immutable.Seq<String> parts) {
+    return parts.length() == 1 && parts.apply(0).startsWith(PREFIX);
   }
 
   /** Whether a table function was called that hides what it reads. */
@@ -75,13 +76,13 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
 
   LogicalPlan placedIn(LogicalPlan parsed) {
     final FunctionBodies bodies = this;
-    return (LogicalPlan) parsed.transformUpWithSubqueries(new scala.runtime.AbstractPartialFunction() {
+    return parsed.transformUpWithSubqueries(new scala.runtime.AbstractPartialFunction() {
       public boolean isDefinedAt(Object plan) {
         return true;
       }
 
       public Object applyOrElse(Object plan, scala.Function1 otherwise) {
-        return bodies.placedAt((LogicalPlan) ((LogicalPlan) plan).transformExpressionsUp(bodies));
+        return bodies.placedAt(((LogicalPlan) plan).transformExpressionsUp(bodies));
       }
     });
   }
@@ -98,17 +99,17 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
 
   private boolean isTableCall(LogicalPlan plan) {
     if (!(plan instanceof UnresolvedTableValuedFunction)) return false;
-    scala.collection.immutable.Seq parts = ((UnresolvedTableValuedFunction) plan).name();
+    scala.collection.immutable.Seq<String> parts = ((UnresolvedTableValuedFunction) plan).name();
     return parts.length() == 1 && parts.apply(0).equals(request.bodyCall);
   }
 
-  private LogicalPlan rows(List parts) throws Exception {
+  private LogicalPlan rows(List<Expression> parts) throws Exception {
     JsonNode body = body(parts);
     LogicalPlan analyzed = analyzed(parts, body);
     boolean hides = readsHidden(parts, body);
     hasHidden |= hides;
     LogicalPlan shown = hides ? HiddenPlaces.ofView(analyzed) : analyzed;
-    LogicalPlan query = (LogicalPlan) shown.transformUp(given(parts, body));
+    LogicalPlan query = shown.transformUp(given(parts, body));
     return hides ? HiddenViews.marked(query) : query;
   }
 
@@ -129,31 +130,31 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
     }
   }
 
-  private Expression inPlaceOf(List parts) throws Exception {
+  private Expression inPlaceOf(List<Expression> parts) throws Exception {
     JsonNode body = body(parts);
     LogicalPlan analyzed = analyzed(parts, body);
     if (!(analyzed instanceof Project) && !(analyzed instanceof WithCTE)) { // which no function is created with
       throw new Refusal("function", body.get("function").textValue());
     }
     if (readsHidden(parts, body) && Lineage.places(analyzed)[0]) {
-      return new Literal(null, ((Attribute) analyzed.output().apply(0)).dataType());
+      return new Literal(null, analyzed.output().apply(0).dataType());
     }
-    LogicalPlan query = (LogicalPlan) analyzed.transformUp(given(parts, body));
+    LogicalPlan query = analyzed.transformUp(given(parts, body));
     if (analyzed instanceof WithCTE) return subquery(query);
     Expression value = (Expression) ((Project) analyzed).projectList().apply(0);
     if (SubqueryExpression$.MODULE$.hasSubquery(value)) return subquery(query);
-    return (Expression) ((Alias) ((Project) query).projectList().apply(0)).child().transformUp(new Values(query));
+    return ((Alias) ((Project) query).projectList().apply(0)).child().transformUp(new Values(query));
   }
 
-  private static JsonNode body(List parts) throws Exception {
+  private static JsonNode body(List<Expression> parts) throws Exception {
     return Request.JSON.readTree(URLDecoder.decode(text(parts.get(0)), "UTF-8"));
   }
 
-  private static GivenArguments given(List parts, JsonNode body) {
+  private static GivenArguments given(List<Expression> parts, JsonNode body) {
     return new GivenArguments(parts.subList(1 + body.get("relations").intValue(), parts.size()), body.get("given"));
   }
 
-  private boolean readsHidden(List parts, JsonNode body) {
+  private boolean readsHidden(List<Expression> parts, JsonNode body) {
     int relations = body.get("relations").intValue();
     for (int i = 0; i < relations; i++) {
       if (request.isHiddenRelation(text(parts.get(1 + i)).replace("`", ""))) return true;
@@ -161,14 +162,14 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
     return false;
   }
 
-  private LogicalPlan analyzed(List parts, JsonNode body) {
+  private LogicalPlan analyzed(List<Expression> parts, JsonNode body) {
     String text = body.get("text").textValue();
     int relations = body.get("relations").intValue();
     for (int i = 0; i < relations; i++) text = text.replace("\0" + i + "\0", text(parts.get(1 + i)));
     return analyzed(text, Request.pairs(body.get("settings")));
   }
 
-  private LogicalPlan analyzed(final String text, Map settings) {
+  private LogicalPlan analyzed(final String text, Map<String, String> settings) {
     return (LogicalPlan) SQLConf$.MODULE$.withExistingConf(
         session.ofServer(settings), new scala.runtime.AbstractFunction0() {
           public Object apply() {
@@ -183,7 +184,7 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
   }
 
   private static Expression subquery(LogicalPlan query) {
-    scala.collection.immutable.Seq nothing = Scala.seq(new ArrayList());
+    scala.collection.immutable.Seq<Expression> nothing = Scala.seq(new ArrayList<>());
     return ScalarSubquery$.MODULE$.apply(
         query,
         nothing,
@@ -200,11 +201,11 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
 
   /** The arguments in the places of the nulls that stood for them, cast as the body casts them. */
   private static final class GivenArguments extends scala.runtime.AbstractPartialFunction {
-    private final List given;
+    private final List<Expression> given;
     /** The number of the parameter that each is for. */
     private final JsonNode places;
 
-    GivenArguments(List given, JsonNode places) {
+    GivenArguments(List<Expression> given, JsonNode places) {
       this.given = given;
       this.places = places;
     }
@@ -217,35 +218,35 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
-      List columns = new ArrayList(Scala.list(((Project) node).projectList()));
+      List columns = new ArrayList<>(Scala.list(((Project) node).projectList()));
       for (int i = 0; i < given.size(); i++) {
-        int place = ((JsonNode) places.get(i)).intValue();
+        int place = places.get(i).intValue();
         Alias column = (Alias) columns.get(place);
-        Expression cast = (Expression) column.child().withNewChildren(one(given.get(i)));
+        Expression cast = column.child().withNewChildren(one(given.get(i)));
         columns.set(place, column.withNewChildren(one(cast)));
       }
       return new Project(Scala.seq(columns), ((Project) node).child());
     }
 
     private static scala.collection.immutable.Seq one(Object child) {
-      return Scala.seq(Arrays.asList(new Object[] {child}));
+      return Scala.seq(Arrays.asList(child));
     }
   }
 
   /** What the columns of the row of arguments are, below the body. */
   private static final class Values extends scala.runtime.AbstractPartialFunction {
-    private final Map values = new HashMap();
+    private final Map<ExprId, Expression> values = new HashMap<>();
 
     Values(LogicalPlan query) {
-      LogicalPlan below = (LogicalPlan) query.children().apply(0);
+      LogicalPlan below = query.children().apply(0);
       while (!(below instanceof OneRowRelation)) {
         if (below instanceof Project) {
-          for (Iterator all = Scala.list(((Project) below).projectList()).iterator(); all.hasNext(); ) {
-            Object column = all.next();
+          for (Iterator<NamedExpression> all = Scala.list(((Project) below).projectList()).iterator(); all.hasNext(); ) {
+            NamedExpression column = all.next();
             if (column instanceof Alias) values.put(((Alias) column).exprId(), ((Alias) column).child());
           }
         }
-        below = (LogicalPlan) below.children().apply(0);
+        below = below.children().apply(0);
       }
     }
 
@@ -255,7 +256,7 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
-      Expression value = (Expression) values.get(((AttributeReference) node).exprId());
+      Expression value = values.get(((AttributeReference) node).exprId());
       return isDefinedAt(value) ? applyOrElse(value, otherwise) : value;
     }
   }

@@ -8,6 +8,8 @@ import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
 import py4j.GatewayServer;
 
@@ -64,7 +66,7 @@ public final class GatewayDriver {
         return new EstimatedScans();
       }
     });
-    scala.runtime.AbstractFunction1 stillWanted = new scala.runtime.AbstractFunction1() {
+    scala.runtime.AbstractFunction1<org.apache.spark.sql.SparkSession, Rule<LogicalPlan>> stillWanted = new scala.runtime.AbstractFunction1() {
       public Object apply(Object session) {
         return new StillWanted();
       }
@@ -125,9 +127,9 @@ public final class GatewayDriver {
   public String vitals() {
     MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
     long collecting = 0L;
-    Iterator collectors = ManagementFactory.getGarbageCollectorMXBeans().iterator();
+    Iterator<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans().iterator();
     while (collectors.hasNext()) {
-      collecting += Math.max(0L, ((GarbageCollectorMXBean) collectors.next()).getCollectionTime());
+      collecting += Math.max(0L, collectors.next().getCollectionTime());
     }
     String sizes = heap.getUsed() + " " + heap.getCommitted() + " " + heap.getMax();
     return sizes + " " + KeptColumns.bytesHere() + " " + collecting + " " + tasks.totals();
@@ -158,8 +160,8 @@ public final class GatewayDriver {
     return executed.json(root.sharedState().statusStore(), id);
   }
 
-  private static Set names(String text) {
-    return new HashSet(Arrays.asList((Object[]) text.split(" ")));
+  private static Set<String> names(String text) {
+    return new HashSet<>(Arrays.asList(text.split(" ")));
   }
 
   public GatewaySession openSession() {

@@ -29,7 +29,7 @@ public final class GatewaySession {
   private static final long INTERRUPT_AFTER_MS = 1000;
 
   /** The session and the id of the statement that a thread runs. */
-  private static final ThreadLocal CURRENT = new ThreadLocal();
+  private static final ThreadLocal<Object[]> CURRENT = new ThreadLocal<>();
 
   /**
    * Tasks look often enough whether they were killed. Interrupting their threads besides makes the Arrow writer lose
@@ -47,11 +47,11 @@ public final class GatewaySession {
   private final KeptPlans plans;
 
   /** Id -> thread of each statement that runs. Locked where a thread must not go on to the next statement. */
-  private final Map running = new ConcurrentHashMap();
-  private final Set exhausted = ConcurrentHashMap.newKeySet();
-  private final Map cancelled = Collections.synchronizedMap(new Recent());
+  private final Map<String, Thread> running = new ConcurrentHashMap<>();
+  private final Set<String> exhausted = ConcurrentHashMap.newKeySet();
+  private final Map<String, Boolean> cancelled = Collections.synchronizedMap(new Recent());
   /** Id -> {@link Lineage} of statements that ended, until it is asked for. */
-  private final Map lineages = Collections.synchronizedMap(new Recent());
+  private final Map<String, String> lineages = Collections.synchronizedMap(new Recent());
 
   /**
    * `questions` is what {@link FileListing} asks. `ofServer` are settings that no session changes. `plans` are those of
@@ -84,12 +84,11 @@ public final class GatewaySession {
   }
 
   /** The settings that no session changes, with others over them: those that were captured with an object. */
-  SQLConf ofServer(Map captured) {
+  SQLConf ofServer(Map<String, String> captured) {
     if (captured.isEmpty()) return ofServer;
     SQLConf settings = ofServer.clone();
-    for (Object each : captured.entrySet()) {
-      Map.Entry entry = (Map.Entry) each;
-      settings.setConfString((String) entry.getKey(), (String) entry.getValue());
+    for (Map.Entry<String, String> entry : captured.entrySet()) {
+      settings.setConfString(entry.getKey(), entry.getValue());
     }
     return settings;
   }
@@ -210,7 +209,7 @@ public final class GatewaySession {
 
   /** See {@link Lineage#of}, of the last query of a statement that asked for it; null where there is none. */
   public String lineage(String statementId) {
-    return (String) lineages.remove(statementId);
+    return lineages.remove(statementId);
   }
 
   /** Spark's own plan text; `mode` is simple, extended, codegen, cost or formatted. The files are chosen besides. */
@@ -272,7 +271,7 @@ public final class GatewaySession {
 
   private void interruptThread(String statementId) {
     synchronized (running) {
-      Thread thread = (Thread) running.get(statementId);
+      Thread thread = running.get(statementId);
       if (thread != null) thread.interrupt();
     }
   }
@@ -292,7 +291,7 @@ public final class GatewaySession {
 
   /** Of the statement that this thread runs, if it runs one. */
   static void ensureCurrentLive() {
-    Object[] current = (Object[]) CURRENT.get();
+    Object[] current = CURRENT.get();
     if (current != null) ((GatewaySession) current[0]).ensureLive((String) current[1]);
   }
 
@@ -333,7 +332,7 @@ public final class GatewaySession {
   /** Puts the thread's state in place for one statement, and takes it away whatever happens. */
   private Object within(Request request, Work work) throws Exception {
     SparkContext context = spark.sparkContext();
-    InheritableThreadLocal user = CurrentUserContext$.MODULE$.CURRENT_USER();
+    InheritableThreadLocal<String> user = CurrentUserContext$.MODULE$.CURRENT_USER();
     SparkSession$.MODULE$.setActiveSession(spark);
     user.set(request.principal);
     context.setJobGroup(request.id, "statement " + request.id, INTERRUPT_TASKS);

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SQLContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -25,8 +26,8 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Predicate;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection$;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
@@ -34,8 +35,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.arrow.ArrowConverters$;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.StructType;
@@ -62,12 +63,12 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
   private final int number;
   private final String name;
   private final StructType schema;
-  private final List keys = new ArrayList();
-  private final List costly = new ArrayList();
-  private final List usedCostly = new ArrayList();
-  private final List paths = new ArrayList();
+  private final List<String> keys = new ArrayList<>();
+  private final List<String> costly = new ArrayList<>();
+  private final List<String> usedCostly = new ArrayList<>();
+  private final List<String> paths = new ArrayList<>();
   private final String timeZone;
-  private List messages = Collections.emptyList();
+  private List<byte[]> messages = Collections.emptyList();
   private long count;
 
   /** `given` is what Python says of them, `number` their position among those of the statement. */
@@ -80,13 +81,13 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
     this.name = given.get("relation").textValue();
     this.schema = StructType.fromDDL(given.get("columns").textValue());
     for (int i = 0; i < given.get("keys").size(); i++) {
-      keys.add(((JsonNode) given.get("keys").get(i)).textValue());
+      keys.add(given.get("keys").get(i).textValue());
     }
     for (int i = 0; i < given.get("costly").size(); i++) {
-      costly.add(((JsonNode) given.get("costly").get(i)).textValue());
+      costly.add(given.get("costly").get(i).textValue());
     }
     for (int i = 0; i < given.get("paths").size(); i++) {
-      paths.add(((JsonNode) given.get("paths").get(i)).textValue());
+      paths.add(given.get("paths").get(i).textValue());
     }
     this.timeZone = timeZone;
   }
@@ -116,8 +117,7 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
     if (uses.ofRows.isEmpty()) return plan;
     Uses optimized = new Uses();
     if (uses.haveKeys()) optimized.visit(new Query(spark, plan).optimizedPlan(), Collections.emptyList(), null);
-    for (Object each : uses.ofRows.keySet()) {
-      GivenRows rows = (GivenRows) each;
+    for (GivenRows rows : uses.ofRows.keySet()) {
       try {
         rows.noteCostly(optimized.of(rows));
         rows.fetch(rows.keys.isEmpty() ? null : optimized.of(rows));
@@ -125,7 +125,7 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
         throw new UncheckedIOException(failure);
       }
     }
-    return (LogicalPlan) plan.transformDownWithSubqueries(new Placing());
+    return plan.transformDownWithSubqueries(new Placing());
   }
 
   /** In plans that are shown, where the name is replaced by what users call the relation. */
@@ -147,19 +147,19 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
 
   public long sizeInBytes() {
     long bytes = 1;
-    for (int i = 0; i < messages.size(); i++) bytes += ((byte[]) messages.get(i)).length;
+    for (int i = 0; i < messages.size(); i++) bytes += messages.get(i).length;
     return bytes;
   }
 
   /** For many rows. */
-  public RDD buildScan() {
+  public RDD<Row> buildScan() {
     int partitions = Math.max(1, Math.min(messages.size(), spark.sparkContext().defaultParallelism()));
-    RDD parts = spark.sparkContext().parallelize(Scala.seq(messages), partitions, Scala.classTag(byte[].class));
+    RDD<byte[]> parts = spark.sparkContext().parallelize(Scala.seq(messages), partitions, Scala.classTag(byte[].class));
     return parts.mapPartitions(new Decoding(schema, timeZone), false, Scala.classTag(InternalRow.class));
   }
 
   /** Asks for the rows of the objects that the conditions of any use leave; null for all. */
-  private void fetch(List uses) throws IOException {
+  private void fetch(List<Use> uses) throws IOException {
     ObjectNode question = Request.JSON.createObjectNode();
     question.put("statement", statementId).put("given", number);
     BitSet chosen = uses == null ? null : chosen(uses, question.deepCopy());
@@ -170,48 +170,48 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
       for (int at = chosen.nextSetBit(0); at >= 0; at = chosen.nextSetBit(at + 1)) positions.add(at);
     }
     ArrayNode used = question.putArray("used");
-    for (int i = 0; i < usedCostly.size(); i++) used.add((String) usedCostly.get(i));
-    messages = new ArrayList();
+    for (int i = 0; i < usedCostly.size(); i++) used.add(usedCostly.get(i));
+    messages = new ArrayList<>();
     count = questions.messages(question, messages);
   }
 
-  private void noteCostly(List uses) {
+  private void noteCostly(List<Use> uses) {
     usedCostly.clear();
     for (int i = 0; i < costly.size(); i++) {
       boolean isUsed = false;
-      for (int j = 0; j < uses.size(); j++) isUsed |= ((Use) uses.get(j)).needs((String) costly.get(i));
+      for (int j = 0; j < uses.size(); j++) isUsed |= uses.get(j).needs(costly.get(i));
       if (isUsed) usedCostly.add(costly.get(i));
     }
   }
 
-  private BitSet chosen(List uses, ObjectNode question) throws IOException {
-    List predicates = new ArrayList();
+  private BitSet chosen(List<Use> uses, ObjectNode question) throws IOException {
+    List<List<BasePredicate>> predicates = new ArrayList<>();
     for (int i = 0; i < uses.size(); i++) {
-      List ofUse = ((Use) uses.get(i)).predicates(keys);
+      List<BasePredicate> ofUse = uses.get(i).predicates(keys);
       if (ofUse.isEmpty()) return null;
       predicates.add(ofUse);
     }
     BitSet chosen = new BitSet();
     if (uses.isEmpty()) return chosen;
     StructType ofKeys = new StructType();
-    for (int i = 0; i < keys.size(); i++) ofKeys = ofKeys.add((String) keys.get(i), StringType$.MODULE$);
-    List found = new ArrayList();
+    for (int i = 0; i < keys.size(); i++) ofKeys = ofKeys.add(keys.get(i), StringType$.MODULE$);
+    List<byte[]> found = new ArrayList<>();
     questions.messages(question, found);
-    scala.collection.Iterator objects = rows(found.iterator(), ofKeys, timeZone);
+    scala.collection.Iterator<InternalRow> objects = rows(found.iterator(), ofKeys, timeZone);
     for (int at = 0; objects.hasNext(); at++) {
-      InternalRow object = (InternalRow) objects.next();
+      InternalRow object = objects.next();
       for (int i = 0; i < predicates.size(); i++) {
-        if (mayHold((List) predicates.get(i), object)) chosen.set(at);
+        if (mayHold(predicates.get(i), object)) chosen.set(at);
       }
     }
     return chosen;
   }
 
   /** What fails for an object fails, or does not, where Spark evaluates it. */
-  private static boolean mayHold(List predicates, InternalRow object) {
+  private static boolean mayHold(List<BasePredicate> predicates, InternalRow object) {
     for (int i = 0; i < predicates.size(); i++) {
       try {
-        if (!((BasePredicate) predicates.get(i)).eval(object)) return false;
+        if (!predicates.get(i).eval(object)) return false;
       } catch (RuntimeException failure) {
         continue;
       }
@@ -220,16 +220,16 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
   }
 
   /** Each is good until the next one is asked for. */
-  private static scala.collection.Iterator rows(java.util.Iterator messages, StructType schema, String timeZone) {
+  private static scala.collection.Iterator<InternalRow> rows(java.util.Iterator<byte[]> messages, StructType schema, String timeZone) {
     return ArrowConverters$.MODULE$.fromBatchIterator(
         CollectionConverters.asScala(messages), schema, timeZone, false, false, TaskContext$.MODULE$.get());
   }
 
   private LogicalPlan local(LogicalRelation leaf) {
-    List local = new ArrayList();
+    List local = new ArrayList<>();
     UnsafeProjection copy = UnsafeProjection$.MODULE$.create(schema);
-    scala.collection.Iterator all = rows(messages.iterator(), schema, timeZone);
-    while (all.hasNext()) local.add(copy.apply((InternalRow) all.next()).copy());
+    scala.collection.Iterator<InternalRow> all = rows(messages.iterator(), schema, timeZone);
+    while (all.hasNext()) local.add(copy.apply(all.next()).copy());
     return new LocalRelation(leaf.output(), Scala.seq(local), false, Scala.none());
   }
 
@@ -260,48 +260,48 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
     }
 
     public Object apply(Object messages) {
-      return rows(CollectionConverters.asJava((scala.collection.Iterator) messages), schema, timeZone);
+      return rows(CollectionConverters.asJava((scala.collection.Iterator<byte[]>) messages), schema, timeZone);
     }
   }
 
   /** Where a plan has rows, with the conditions above them. */
   private static final class Uses {
-    final Map ofRows = new IdentityHashMap();
+    final Map<GivenRows, List<Use>> ofRows = new IdentityHashMap<>();
 
-    List of(GivenRows rows) {
-      return ofRows.containsKey(rows) ? (List) ofRows.get(rows) : Collections.emptyList();
+    List<Use> of(GivenRows rows) {
+      return ofRows.containsKey(rows) ? ofRows.get(rows) : Collections.emptyList();
     }
 
     boolean haveKeys() {
-      for (Object rows : ofRows.keySet()) if (!((GivenRows) rows).keys.isEmpty()) return true;
+      for (GivenRows rows : ofRows.keySet()) if (!rows.keys.isEmpty()) return true;
       return false;
     }
 
     /** `needed` are sets of the attributes that nodes above use; null for all. */
-    void visit(LogicalPlan node, List above, List needed) {
-      List subqueries = Scala.list(node.subqueries());
-      for (int i = 0; i < subqueries.size(); i++) visit((LogicalPlan) subqueries.get(i), Collections.emptyList(), null);
+    void visit(LogicalPlan node, List<Expression> above, List<AttributeSet> needed) {
+      List<LogicalPlan> subqueries = Scala.list(node.subqueries());
+      for (int i = 0; i < subqueries.size(); i++) visit(subqueries.get(i), Collections.emptyList(), null);
       GivenRows rows = GivenRows.of(node);
       if (rows != null) {
-        if (!ofRows.containsKey(rows)) ofRows.put(rows, new ArrayList());
-        ((List) ofRows.get(rows)).add(new Use((LogicalRelation) node, above, needed));
+        if (!ofRows.containsKey(rows)) ofRows.put(rows, new ArrayList<>());
+        ofRows.get(rows).add(new Use((LogicalRelation) node, above, needed));
         return;
       }
-      List below = new ArrayList();
+      List<Expression> below = new ArrayList<>();
       if (node instanceof Filter || node instanceof Project) below.addAll(above);
       if (node instanceof Filter) addConjuncts(((Filter) node).condition(), below);
-      List neededBelow = null;
+      List<AttributeSet> neededBelow = null;
       if (node instanceof Project || node instanceof Aggregate) {
         neededBelow = Collections.singletonList(node.references());
       } else if (node instanceof Filter && needed != null) {
-        neededBelow = new ArrayList(needed);
+        neededBelow = new ArrayList<>(needed);
         neededBelow.add(node.references());
       }
-      List children = Scala.list(node.children());
-      for (int i = 0; i < children.size(); i++) visit((LogicalPlan) children.get(i), below, neededBelow);
+      List<LogicalPlan> children = Scala.list(node.children());
+      for (int i = 0; i < children.size(); i++) visit(children.get(i), below, neededBelow);
     }
 
-    private static void addConjuncts(Expression condition, List conjuncts) {
+    private static void addConjuncts(Expression condition, List<Expression> conjuncts) {
       if (!(condition instanceof And)) {
         conjuncts.add(condition);
         return;
@@ -313,10 +313,10 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
 
   private static final class Use {
     private final LogicalRelation leaf;
-    private final List conditions;
-    private final List needed;
+    private final List<Expression> conditions;
+    private final List<AttributeSet> needed;
 
-    Use(LogicalRelation leaf, List conditions, List needed) {
+    Use(LogicalRelation leaf, List<Expression> conditions, List<AttributeSet> needed) {
       this.leaf = leaf;
       this.conditions = conditions;
       this.needed = needed;
@@ -324,24 +324,24 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
 
     /** Returns whether the plan uses the column. */
     boolean needs(String column) {
-      List output = Scala.list(leaf.output());
+      List<Attribute> output = Scala.list(leaf.output());
       for (int i = 0; i < output.size(); i++) {
-        Attribute attribute = (Attribute) output.get(i);
+        Attribute attribute = output.get(i);
         if (!attribute.name().equals(column)) continue;
         if (needed == null) return true;
-        for (int j = 0; j < needed.size(); j++) if (((AttributeSet) needed.get(j)).contains(attribute)) return true;
+        for (int j = 0; j < needed.size(); j++) if (needed.get(j).contains(attribute)) return true;
       }
       return false;
     }
 
     /** The conditions on keys alone, over a row of these. */
-    List predicates(List keys) {
-      List predicates = new ArrayList();
+    List<BasePredicate> predicates(List<String> keys) {
+      List<BasePredicate> predicates = new ArrayList<>();
       for (int i = 0; i < conditions.size(); i++) {
-        Expression condition = (Expression) conditions.get(i);
+        Expression condition = conditions.get(i);
         if (!condition.deterministic() || SubqueryExpression$.MODULE$.hasSubquery(condition)) continue;
         Binding binding = new Binding(leaf, keys);
-        Expression bound = (Expression) condition.transform(binding);
+        Expression bound = condition.transform(binding);
         if (!binding.isWhole) continue;
         BasePredicate predicate = Predicate.createInterpreted(bound);
         predicate.initialize(0);
@@ -352,12 +352,12 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
   }
 
   private static final class Binding extends scala.runtime.AbstractPartialFunction {
-    private final List output;
-    private final List keys;
+    private final List<Attribute> output;
+    private final List<String> keys;
     /** Whether all that the condition refers to are keys. */
     boolean isWhole = true;
 
-    Binding(LogicalRelation leaf, List keys) {
+    Binding(LogicalRelation leaf, List<String> keys) {
       this.output = Scala.list(leaf.output());
       this.keys = keys;
     }
@@ -370,7 +370,7 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
       if (!isDefinedAt(node)) return otherwise.apply(node);
       AttributeReference asked = (AttributeReference) node;
       for (int i = 0; i < output.size(); i++) {
-        Attribute column = (Attribute) output.get(i);
+        Attribute column = output.get(i);
         int key = keys.indexOf(column.name());
         if (key >= 0 && column.exprId().equals(asked.exprId())) return new BoundReference(key, asked.dataType(), true);
       }

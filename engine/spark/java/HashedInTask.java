@@ -2,6 +2,7 @@ package deltagateway;
 
 import java.util.ArrayList;
 import org.apache.spark.sql.catalyst.optimizer.BuildLeft$;
+import org.apache.spark.sql.catalyst.optimizer.BuildSide;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.plans.logical.HintInfo;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -9,6 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SHUFFLE_HASH$;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.sql.execution.SparkStrategies;
 import org.apache.spark.sql.execution.SparkStrategy;
@@ -31,9 +33,9 @@ final class HashedInTask extends SparkStrategy {
     this.planner = planner;
   }
 
-  public scala.collection.immutable.Seq apply(LogicalPlan plan) {
+  public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
     JoinHint hint = plan instanceof Join ? hint((Join) plan) : null;
-    if (hint == null) return Scala.seq(new ArrayList());
+    if (hint == null) return Scala.seq(new ArrayList<>());
     Join join = (Join) plan;
     return planner.JoinSelection().apply(join.copy(join.left(), join.right(), join.joinType(), join.condition(), hint));
   }
@@ -43,18 +45,18 @@ final class HashedInTask extends SparkStrategy {
     if (!join.hint().isEmpty() || ExtractEquiJoinKeys$.MODULE$.unapply(join).isEmpty()) return null;
     if (!hasFewRows(join.left()) || !hasFewRows(join.right())) return null;
     SparkStrategies.JoinSelection$ selection = planner.JoinSelection();
-    scala.Option side = selection.getBroadcastBuildSide(join, false, planner.conf());
+    scala.Option<BuildSide> side = selection.getBroadcastBuildSide(join, false, planner.conf());
     if (side.isEmpty()) return null;
     boolean isLeft = side.get() == BuildLeft$.MODULE$;
     if (isLeft && !selection.canBuildShuffledHashJoinLeft(join.joinType())) return null;
     if (!isLeft && !selection.canBuildShuffledHashJoinRight(join.joinType())) return null;
-    scala.Option hashed = new scala.Some(new HintInfo(new scala.Some(SHUFFLE_HASH$.MODULE$)));
+    scala.Option<HintInfo> hashed = new scala.Some<>(new HintInfo(new scala.Some<>(SHUFFLE_HASH$.MODULE$)));
     return isLeft ? new JoinHint(hashed, Scala.none()) : new JoinHint(Scala.none(), hashed);
   }
 
   private static boolean hasFewRows(LogicalPlan side) {
     Statistics known = side.stats();
     if (known.rowCount().isEmpty()) return known.sizeInBytes().toDouble() <= BYTES_MAX;
-    return ((scala.math.BigInt) known.rowCount().get()).toDouble() <= ROWS_MAX;
+    return known.rowCount().get().toDouble() <= ROWS_MAX;
   }
 }

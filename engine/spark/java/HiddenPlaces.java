@@ -38,8 +38,8 @@ final class HiddenPlaces extends scala.runtime.AbstractPartialFunction {
   /** The rows of such a view, with NULL in the columns that are made of places. */
   static LogicalPlan ofView(LogicalPlan rows) throws Exception {
     boolean[] places = Lineage.places(rows);
-    List columns = new ArrayList(Scala.list(rows.output()));
-    scala.collection.immutable.Seq nothing = Scala.seq(new ArrayList());
+    List columns = new ArrayList<>(Scala.list(rows.output()));
+    scala.collection.immutable.Seq nothing = Scala.seq(new ArrayList<>());
     boolean hasAny = false;
     for (int i = 0; i < places.length; i++) {
       if (!places[i]) continue;
@@ -61,33 +61,33 @@ final class HiddenPlaces extends scala.runtime.AbstractPartialFunction {
 
   /** The left side of such a join is the caller's own query, and the right side the rows of a function. */
   private static LogicalPlan ofJoin(LogicalPlan barrier) {
-    LogicalPlan join = (LogicalPlan) barrier.children().apply(0);
-    LogicalPlan left = (LogicalPlan) join.children().apply(0);
-    LogicalPlan other = (LogicalPlan) join.withNewChildren(one(ofQuery(left)));
-    return (LogicalPlan) barrier.withNewChildren(one(other));
+    LogicalPlan join = barrier.children().apply(0);
+    LogicalPlan left = join.children().apply(0);
+    LogicalPlan other = join.withNewChildren(one(ofQuery(left)));
+    return barrier.withNewChildren(one(other));
   }
 
-  private static scala.collection.immutable.Seq one(LogicalPlan child) {
-    return Scala.seq(Arrays.asList(new Object[] {child}));
+  private static scala.collection.immutable.Seq<LogicalPlan> one(LogicalPlan child) {
+    return Scala.seq(Arrays.asList(child));
   }
 
   private static LogicalPlan ofCaller(LogicalPlan plan) {
-    List children = new ArrayList(Scala.list(plan.children()));
+    List<LogicalPlan> children = new ArrayList<>(Scala.list(plan.children()));
     boolean isOther = false;
     for (int i = 0; i < children.size(); i++) {
-      LogicalPlan child = (LogicalPlan) children.get(i);
+      LogicalPlan child = children.get(i);
       children.set(i, ofQuery(child));
       isOther |= children.get(i) != child;
     }
-    LogicalPlan above = isOther ? (LogicalPlan) plan.withNewChildren(Scala.seq(children)) : plan;
-    return (LogicalPlan) above.transformExpressionsUp(new HiddenPlaces(mayHoldView(plan)));
+    LogicalPlan above = isOther ? plan.withNewChildren(Scala.seq(children)) : plan;
+    return above.transformExpressionsUp(new HiddenPlaces(mayHoldView(plan)));
   }
 
   /** What a common table expression holds is not looked into here: it may be such a view. */
   private static boolean mayHoldView(LogicalPlan plan) {
     if (HiddenViews.isMarked(plan) || plan instanceof CTERelationRef || plan instanceof UnionLoopRef) return true;
-    for (Iterator all = Scala.list(plan.children()).iterator(); all.hasNext(); ) {
-      if (mayHoldView((LogicalPlan) all.next())) return true;
+    for (Iterator<LogicalPlan> all = Scala.list(plan.children()).iterator(); all.hasNext(); ) {
+      if (mayHoldView(all.next())) return true;
     }
     return false;
   }
@@ -99,9 +99,9 @@ final class HiddenPlaces extends scala.runtime.AbstractPartialFunction {
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
     if (!isDefinedAt(node)) return otherwise.apply(node);
     if (node instanceof PlanExpression) {
-      LogicalPlan plan = (LogicalPlan) ((PlanExpression) node).plan();
+      LogicalPlan plan = ((PlanExpression<LogicalPlan>) node).plan();
       LogicalPlan other = ofQuery(plan);
-      return other == plan ? node : ((PlanExpression) node).withNewPlan(other);
+      return other == plan ? node : ((PlanExpression<LogicalPlan>) node).withNewPlan(other);
     }
     return new Literal(isBlock(node) ? (Object) NO_BLOCK : NO_FILE, ((Expression) node).dataType());
   }

@@ -41,13 +41,13 @@ final class HiddenViews extends scala.runtime.AbstractPartialFunction {
   private static final long LATERAL_SEED = SEED + 1;
 
   /** Operators that take no row out by an expression, and compare none with others. */
-  private static final Set FILTERLESS = names(
+  private static final Set<String> FILTERLESS = names(
       "Aggregate CTERelationDef CTERelationRef Distinct Expand GlobalLimit LimitAll LocalLimit LocalRelation"
           + " LogicalRelation Offset OneRowRelation Project Range Repartition ResolvedHint ResolvedInlineTable Sample Sort"
           + " SubqueryAlias Tail Union View WithCTE");
 
   /** Expressions that give a value, or null, for all values of their children. */
-  private static final Set SAFE = names(
+  private static final Set<String> SAFE = names(
       "Alias And Between CaseWhen Coalesce CommonExpressionDef CommonExpressionRef Contains CurrentDate CurrentTimestamp"
           + " CurrentUser DayOfMonth EndsWith EqualNullSafe EqualTo Exists GetStructField GreaterThan GreaterThanOrEqual If"
           + " In InSet InSubquery IsNotNull IsNull Length LessThan LessThanOrEqual ListQuery Lower Month Not Now Or"
@@ -69,35 +69,35 @@ final class HiddenViews extends scala.runtime.AbstractPartialFunction {
   static LogicalPlan aroundLateral(LateralJoin join) {
     LogicalPlan right = join.right().plan();
     if (!isCall(right)) return join;
-    LateralSubquery open = (LateralSubquery) join.right().withNewPlan(opened(right));
+    LateralSubquery open = join.right().withNewPlan(opened(right));
     boolean isInner = join.joinType() instanceof InnerLike;
     boolean isPlain = join.condition().isEmpty() || join.condition().get().equals(Literal.TrueLiteral());
     if (!isInner && !isPlain) throw new Refusal("lateral condition", "");
     LogicalPlan joined = new LateralJoin(join.left(), open, join.joinType(), Scala.none());
     LogicalPlan marked = Sample$.MODULE$.apply(0.0, 1.0, false, LATERAL_SEED, joined);
-    return isPlain ? marked : new Filter((Expression) join.condition().get(), marked);
+    return isPlain ? marked : new Filter(join.condition().get(), marked);
   }
 
   /** Is it the rows of a call alone, under some alias? */
   private static boolean isCall(LogicalPlan plan) {
     if (plan instanceof SubqueryAlias || plan instanceof UnresolvedTVFAliases) {
-      return isCall((LogicalPlan) plan.children().apply(0));
+      return isCall(plan.children().apply(0));
     }
     return isMarked(plan);
   }
 
   /** The rows of a call without the barrier that they are below. */
   private static LogicalPlan opened(LogicalPlan call) {
-    LogicalPlan child = (LogicalPlan) call.children().apply(0);
+    LogicalPlan child = call.children().apply(0);
     if (isMarked(call)) return child;
-    return (LogicalPlan) call.withNewChildren(Scala.seq(Arrays.asList(new Object[] {opened(child)})));
+    return call.withNewChildren(Scala.seq(Arrays.asList(opened(child))));
   }
 
   /** An analyzed query without the barriers that it does not need. */
   static LogicalPlan settled(LogicalPlan query) {
     HiddenViews views = new HiddenViews();
     views.look(query, false);
-    return views.filters && views.mayFail ? query : (LogicalPlan) query.transformUpWithSubqueries(views);
+    return views.filters && views.mayFail ? query : query.transformUpWithSubqueries(views);
   }
 
   public boolean isDefinedAt(Object node) {
@@ -126,26 +126,26 @@ final class HiddenViews extends scala.runtime.AbstractPartialFunction {
     boolean isBelow = isInView || isDefinedAt(plan);
     if (!isBelow && !FILTERLESS.contains(plan.getClass().getSimpleName())) filters = true;
     boolean isOwn = isBelow && !(plan instanceof Project || plan instanceof Aggregate);
-    for (Iterator all = Scala.list(plan.expressions()).iterator(); all.hasNext(); ) {
-      look((Expression) all.next(), isOwn, isBelow);
+    for (Iterator<Expression> all = Scala.list(plan.expressions()).iterator(); all.hasNext(); ) {
+      look(all.next(), isOwn, isBelow);
     }
-    for (Iterator all = Scala.list(plan.children()).iterator(); all.hasNext(); ) {
-      look((LogicalPlan) all.next(), isBelow);
+    for (Iterator<LogicalPlan> all = Scala.list(plan.children()).iterator(); all.hasNext(); ) {
+      look(all.next(), isBelow);
     }
   }
 
   private void look(Expression expression, boolean isOwn, boolean isBelow) {
     if (expression instanceof PlanExpression) {
       if (!isBelow) filters = true;
-      look((LogicalPlan) ((PlanExpression) expression).plan(), isBelow);
+      look(((PlanExpression<LogicalPlan>) expression).plan(), isBelow);
     }
     if (expression.foldable() && hasValue(expression)) return; // of no row
     // One that reads columns from outside fails where it finds two rows.
     if (!isOwn && expression instanceof ScalarSubquery && !Scala.list(expression.children()).isEmpty()) mayFail = true;
     isOwn |= expression instanceof AggregateExpression; // of groups, which no condition of rows can be about
     if (!isOwn && !isSafe(expression)) mayFail = true;
-    for (Iterator all = Scala.list(expression.children()).iterator(); all.hasNext(); ) {
-      look((Expression) all.next(), isOwn, isBelow);
+    for (Iterator<Expression> all = Scala.list(expression.children()).iterator(); all.hasNext(); ) {
+      look(all.next(), isOwn, isBelow);
     }
   }
 
@@ -169,7 +169,7 @@ final class HiddenViews extends scala.runtime.AbstractPartialFunction {
     return SAFE.contains(expression.getClass().getSimpleName());
   }
 
-  private static Set names(String text) {
-    return new HashSet(Arrays.asList((Object[]) text.split(" ")));
+  private static Set<String> names(String text) {
+    return new HashSet<>(Arrays.asList(text.split(" ")));
   }
 }

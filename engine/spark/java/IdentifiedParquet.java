@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructType;
 /** Parquet with the ids of elements, keys and values, which Spark leaves out, see {@link IdentifiedWriteSupport}. */
 final class IdentifiedParquet extends ParquetFileFormat {
   public OutputWriterFactory prepareWrite(
-      SparkSession spark, Job job, scala.collection.immutable.Map options, StructType schema) {
+      SparkSession spark, Job job, scala.collection.immutable.Map<String, String> options, StructType schema) {
     OutputWriterFactory factory = super.prepareWrite(spark, job, options, schema);
     ParquetOutputFormat.setWriteSupportClass(job, IdentifiedWriteSupport.class);
     return factory;

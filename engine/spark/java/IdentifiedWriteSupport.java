@@ -45,15 +45,15 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
         new MessageType(schema.getName(), fields(schema, row)), context.getExtraMetaData());
   }
 
-  private static List fields(GroupType group, StructType struct) {
-    ArrayList identified = new ArrayList();
+  private static List<Type> fields(GroupType group, StructType struct) {
+    ArrayList<Type> identified = new ArrayList<>();
     StructField[] fields = struct.fields();
     for (int i = 0; i < group.getFieldCount(); i++) {
       Type type = group.getType(i);
       StructField field = fields[struct.fieldIndex(type.getName())];
       Metadata ids = inner(field.metadata(), NESTED_IDS);
       Metadata types = inner(field.metadata(), TYPES);
-      List required = required(field.metadata());
+      List<String> required = required(field.metadata());
       Type typed = types.contains(ITSELF) ? typed(type.asPrimitiveType(), types.getString(ITSELF)) : type;
       Type inner = identified(typed, field.dataType(), ids, types, required, "");
       identified.add(required.contains(ITSELF) ? required(inner) : inner);
@@ -65,20 +65,20 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
     return metadata.contains(key) ? metadata.getMetadata(key) : Metadata.empty();
   }
 
-  private static List required(Metadata metadata) {
+  private static List<String> required(Metadata metadata) {
     return metadata.contains(REQUIRED) ? Arrays.asList(metadata.getStringArray(REQUIRED)) : Collections.emptyList();
   }
 
   private static Type required(Type type) {
     if (!type.isPrimitive()) {
-      Types.GroupBuilder group = Types.buildGroup(Type.Repetition.REQUIRED);
-      group.addFields((Type[]) type.asGroupType().getFields().toArray(new Type[0]));
+      Types.GroupBuilder<GroupType> group = Types.buildGroup(Type.Repetition.REQUIRED);
+      group.addFields(type.asGroupType().getFields().toArray(new Type[0]));
       group.as(type.getLogicalTypeAnnotation());
       return withId((Type) group.named(type.getName()), type);
     }
     PrimitiveType primitive = type.asPrimitiveType();
-    Types.PrimitiveBuilder builder =
-        (Types.PrimitiveBuilder) Types.primitive(primitive.getPrimitiveTypeName(), Type.Repetition.REQUIRED);
+    Types.PrimitiveBuilder<PrimitiveType> builder =
+        Types.primitive(primitive.getPrimitiveTypeName(), Type.Repetition.REQUIRED);
     builder.length(primitive.getTypeLength());
     builder.as(primitive.getLogicalTypeAnnotation());
     return withId((Type) builder.named(type.getName()), type);
@@ -89,7 +89,7 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
   }
 
   private static Type identified(
-      Type type, DataType kind, Metadata ids, Metadata types, List required, String path) {
+      Type type, DataType kind, Metadata ids, Metadata types, List<String> required, String path) {
     if (kind instanceof StructType) {
       GroupType group = type.asGroupType();
       return group.withNewFields(fields(group, (StructType) kind));
@@ -98,19 +98,19 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
     if (!isMap && !(kind instanceof ArrayType)) return type;
     GroupType group = type.asGroupType();
     GroupType repeated = group.getType(0).asGroupType();
-    ArrayList parts = new ArrayList();
+    ArrayList<Type> parts = new ArrayList<>();
     if (isMap) {
       parts.add(part(repeated.getType(0), ((MapType) kind).keyType(), ids, types, required, path + "key"));
       parts.add(part(repeated.getType(1), ((MapType) kind).valueType(), ids, types, required, path + "value"));
     } else {
       parts.add(part(repeated.getType(0), ((ArrayType) kind).elementType(), ids, types, required, path + "element"));
     }
-    ArrayList fields = new ArrayList();
+    ArrayList<Type> fields = new ArrayList<>();
     fields.add(repeated.withNewFields(parts));
     return group.withNewFields(fields);
   }
 
-  private static Type part(Type type, DataType kind, Metadata ids, Metadata types, List required, String path) {
+  private static Type part(Type type, DataType kind, Metadata ids, Metadata types, List<String> required, String path) {
     Type typed = types.contains(path) ? typed(type.asPrimitiveType(), types.getString(path)) : type;
     Type inner = identified(typed, kind, ids, types, required, path + ".");
     Type known = required.contains(path) ? required(inner) : inner;
@@ -121,16 +121,16 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
     return withId((Type) annotated(type, said).named(type.getName()), type);
   }
 
-  private static Types.PrimitiveBuilder annotated(PrimitiveType type, String said) {
+  private static Types.PrimitiveBuilder<PrimitiveType> annotated(PrimitiveType type, String said) {
     String[] words = said.split(" ", 2);
     String kind = words[0];
     PrimitiveType.PrimitiveTypeName stored = type.getPrimitiveTypeName();
     boolean isFixed = kind.equals("uuid") || kind.equals("fixed");
     if (isFixed) stored = PrimitiveType.PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY;
-    Types.PrimitiveBuilder builder = (Types.PrimitiveBuilder) Types.primitive(stored, type.getRepetition());
-    if (kind.equals("fixed")) return (Types.PrimitiveBuilder) builder.length(Integer.parseInt(words[1]));
-    if (kind.equals("uuid")) builder = (Types.PrimitiveBuilder) builder.length(16);
-    return (Types.PrimitiveBuilder) builder.as(annotation(kind, words.length < 2 ? "" : words[1]));
+    Types.PrimitiveBuilder<PrimitiveType> builder = Types.primitive(stored, type.getRepetition());
+    if (kind.equals("fixed")) return builder.length(Integer.parseInt(words[1]));
+    if (kind.equals("uuid")) builder = builder.length(16);
+    return builder.as(annotation(kind, words.length < 2 ? "" : words[1]));
   }
 
   private static LogicalTypeAnnotation annotation(String kind, String parameters) {

@@ -35,8 +35,8 @@ public final class IdentityValues implements Serializable {
   /** A value for each row; not deterministic, so that Spark neither moves nor repeats it. */
   Expression value() {
     return new Invoke(
-        Literal$.MODULE$.fromObject(this), "next", LongType$.MODULE$, Scala.seq(new ArrayList()),
-        Scala.seq(new ArrayList()), false, false, false);
+        Literal$.MODULE$.fromObject(this), "next", LongType$.MODULE$, Scala.seq(new ArrayList<>()),
+        Scala.seq(new ArrayList<>()), false, false, false);
   }
 
   /** Raises where the value does not fit into 64 bits. */

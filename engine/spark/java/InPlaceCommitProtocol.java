@@ -33,7 +33,7 @@ import org.apache.spark.util.TaskFailureListener;
  */
 public final class InPlaceCommitProtocol extends FileCommitProtocol implements Serializable {
   /** Files of committed tasks, by the id of their job, of the jobs that run. */
-  private static final Map COMMITTED = new HashMap();
+  private static final Map<String, List<WrittenFile>> COMMITTED = new HashMap<>();
 
   private static final int NAME_BYTES_MAX = 255;
 
@@ -42,8 +42,8 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   private final String id = UUID.randomUUID().toString();
   private final TableRoot root;
   private final String folder;
-  private transient List taskFiles;
-  private transient List jobFiles = new ArrayList();
+  private transient List<String[]> taskFiles;
+  private transient List<WrittenFile> jobFiles = new ArrayList<>();
 
   InPlaceCommitProtocol(TableRoot root) {
     this.root = root;
@@ -51,15 +51,15 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   }
 
   /** The files of a committed job. */
-  List files() {
+  List<WrittenFile> files() {
     return jobFiles;
   }
 
   public void setupJob(JobContext job) {
-    jobFiles = new ArrayList();
+    jobFiles = new ArrayList<>();
     isDriver = true;
     synchronized (COMMITTED) {
-      COMMITTED.put(id, new ArrayList());
+      COMMITTED.put(id, new ArrayList<>());
     }
   }
 
@@ -68,7 +68,7 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
    * be written without a task, see {@link LiteralWriter}.
    */
   public void setupTask(final TaskAttemptContext task) {
-    taskFiles = new ArrayList();
+    taskFiles = new ArrayList<>();
     if (TaskContext.get() == null) return;
     TaskContext.get().addTaskFailureListener(new TaskFailureListener() {
       public void onTaskFailure(TaskContext context, Throwable failure) {
@@ -77,11 +77,11 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     });
   }
 
-  public String newTaskTempFile(TaskAttemptContext task, scala.Option directory, FileNameSpec spec) {
+  public String newTaskTempFile(TaskAttemptContext task, scala.Option<String> directory, FileNameSpec spec) {
     int split = task.getTaskAttemptID().getTaskID().getId();
     String unique = String.format("part-%05d-%s", new Object[] {Integer.valueOf(split), UUID.randomUUID()});
     String name = spec.prefix() + unique + spec.suffix();
-    String said = directory.isDefined() ? (String) directory.get() : null;
+    String said = directory.isDefined() ? directory.get() : null;
     String relative = said == null ? name : shortened(said) + "/" + name;
     root.ensureOwn(path(relative));
     taskFiles.add(new String[] {relative, said});
@@ -111,10 +111,10 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   }
 
   public FileCommitProtocol.TaskCommitMessage commitTask(TaskAttemptContext task) {
-    ArrayList written = new ArrayList();
+    ArrayList<WrittenFile> written = new ArrayList<>();
     try {
       for (int i = 0; i < taskFiles.size(); i++) {
-        String[] file = (String[]) taskFiles.get(i);
+        String[] file = taskFiles.get(i);
         String relative = file[0];
         FileStatus status = path(relative).getFileSystem(task.getConfiguration()).getFileStatus(path(relative));
         written.add(new WrittenFile(relative, file[1], status.getLen(), status.getModificationTime()));
@@ -127,42 +127,42 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   }
 
   public void abortTask(TaskAttemptContext task) {
-    for (int i = 0; i < taskFiles.size(); i++) delete(((String[]) taskFiles.get(i))[0], task.getConfiguration());
+    for (int i = 0; i < taskFiles.size(); i++) delete(taskFiles.get(i)[0], task.getConfiguration());
   }
 
   public void onTaskCommit(FileCommitProtocol.TaskCommitMessage message) {
-    jobFiles.addAll((List) message.obj());
+    jobFiles.addAll((List<WrittenFile>) message.obj());
   }
 
-  public void commitJob(JobContext job, scala.collection.immutable.Seq messages) {
+  public void commitJob(JobContext job, scala.collection.immutable.Seq<FileCommitProtocol.TaskCommitMessage> messages) {
     endJob();
   }
 
   public void abortJob(JobContext job) {
-    List written = endJob();
+    List<WrittenFile> written = endJob();
     written.addAll(jobFiles);
-    for (int i = 0; i < written.size(); i++) delete(((WrittenFile) written.get(i)).path, job.getConfiguration());
+    for (int i = 0; i < written.size(); i++) delete(written.get(i).path, job.getConfiguration());
   }
 
-  private void addToJob(List written) {
+  private void addToJob(List<WrittenFile> written) {
     synchronized (COMMITTED) {
-      List committed = (List) COMMITTED.get(id);
+      List<WrittenFile> committed = COMMITTED.get(id);
       if (committed == null) throw new IllegalStateException("the job has ended");
       committed.addAll(written);
     }
   }
 
   /** What its tasks committed in this process. */
-  private List endJob() {
+  private List<WrittenFile> endJob() {
     synchronized (COMMITTED) {
-      List committed = (List) COMMITTED.remove(id);
-      return committed == null ? new ArrayList() : committed;
+      List<WrittenFile> committed = COMMITTED.remove(id);
+      return committed == null ? new ArrayList<>() : committed;
     }
   }
 
   /** Delete the files of a committed job, as far as can be reached. */
   void deleteAll(Configuration configuration) {
-    for (int i = 0; i < jobFiles.size(); i++) delete(((WrittenFile) jobFiles.get(i)).path, configuration);
+    for (int i = 0; i < jobFiles.size(); i++) delete(jobFiles.get(i).path, configuration);
   }
 
   private void delete(String relative, Configuration configuration) {

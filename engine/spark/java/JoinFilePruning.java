@@ -45,25 +45,25 @@ final class JoinFilePruning extends Rule {
 
   public TreeNode apply(TreeNode plan) {
     if (!session.sessionState().conf().dynamicPartitionPruningEnabled()) return plan;
-    IdentityHashMap found = new IdentityHashMap();
+    IdentityHashMap<FileSourceScanExec, List<Expression>> found = new IdentityHashMap<>();
     collect((SparkPlan) plan, found);
     return found.isEmpty() ? plan : ((SparkPlan) plan).transformUp(new Narrowing(found));
   }
 
   /** Fills `found`: scan -> list of conditions. */
-  private static void collect(SparkPlan plan, Map found) {
+  private static void collect(SparkPlan plan, Map<FileSourceScanExec, List<Expression>> found) {
     if (plan instanceof BroadcastHashJoinExec) collectJoin((BroadcastHashJoinExec) plan, found);
-    List children = Scala.list(plan.children());
-    for (int i = 0; i < children.size(); i++) collect((SparkPlan) children.get(i), found);
+    List<SparkPlan> children = Scala.list(plan.children());
+    for (int i = 0; i < children.size(); i++) collect(children.get(i), found);
   }
 
-  private static void collectJoin(BroadcastHashJoinExec join, Map found) {
+  private static void collectJoin(BroadcastHashJoinExec join, Map<FileSourceScanExec, List<Expression>> found) {
     boolean drops = join.joinType() == Inner$.MODULE$
         || (join.joinType() == LeftSemi$.MODULE$ && join.buildSide() == BuildRight$.MODULE$);
     if (!drops || !(join.buildPlan() instanceof BroadcastQueryStageExec)) return;
     BroadcastQueryStageExec stage = (BroadcastQueryStageExec) join.buildPlan();
     for (int at = 0; at < join.streamedKeys().size(); at++) {
-      Expression key = (Expression) join.streamedKeys().apply(at);
+      Expression key = join.streamedKeys().apply(at);
       Source source = source(join.streamedPlan(), key instanceof Cast ? ((Cast) key).child() : key);
       if (source == null || !stage.isMaterialized()) continue;
       Object built = ((Broadcast) stage.executeBroadcast()).value();
@@ -71,8 +71,8 @@ final class JoinFilePruning extends Rule {
       JoinKeys keys = new JoinKeys((HashedRelation) built, join.streamedKeys());
       Expression condition = keys.condition(over(key, source.column), at, bounds(source));
       if (condition == null) continue;
-      if (!found.containsKey(source.scan)) found.put(source.scan, new ArrayList());
-      ((List) found.get(source.scan)).add(condition);
+      if (!found.containsKey(source.scan)) found.put(source.scan, new ArrayList<>());
+      found.get(source.scan).add(condition);
     }
   }
 
@@ -87,9 +87,9 @@ final class JoinFilePruning extends Rule {
   /** The key with the scan's own column in it. */
   private static Expression over(Expression key, Expression column) {
     if (!(key instanceof Cast)) return column;
-    List child = new ArrayList();
+    List<Expression> child = new ArrayList<>();
     child.add(column);
-    return (Expression) ((Cast) key).withNewChildren(Scala.seq(child));
+    return ((Cast) key).withNewChildren(Scala.seq(child));
   }
 
   /** Where a column comes from, if nothing on the way needs the rows that would be missing. */
@@ -110,9 +110,9 @@ final class JoinFilePruning extends Rule {
   }
 
   /** What a projection makes a column of. */
-  private static Expression origin(Seq projection, Attribute column) {
+  private static Expression origin(Seq<NamedExpression> projection, Attribute column) {
     for (int i = 0; i < projection.size(); i++) {
-      NamedExpression each = (NamedExpression) projection.apply(i);
+      NamedExpression each = projection.apply(i);
       if (each.exprId().equals(column.exprId())) return each instanceof Alias ? ((Alias) each).child() : (Expression) each;
     }
     return null;
@@ -129,9 +129,9 @@ final class JoinFilePruning extends Rule {
   }
 
   private static final class Narrowing extends scala.runtime.AbstractPartialFunction {
-    private final Map found;
+    private final Map<FileSourceScanExec, List<Expression>> found;
 
-    Narrowing(Map found) {
+    Narrowing(Map<FileSourceScanExec, List<Expression>> found) {
       this.found = found;
     }
 
@@ -142,11 +142,11 @@ final class JoinFilePruning extends Rule {
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       FileSourceScanExec scan = (FileSourceScanExec) node;
-      List onConstants = new ArrayList();
-      List onData = new ArrayList();
-      List conditions = (List) found.get(node);
+      List<Expression> onConstants = new ArrayList<>();
+      List<Expression> onData = new ArrayList<>();
+      List<Expression> conditions = found.get(node);
       for (int i = 0; i < conditions.size(); i++) {
-        Expression condition = (Expression) conditions.get(i);
+        Expression condition = conditions.get(i);
         (isOnConstant(scan, condition) ? onConstants : onData).add(condition);
       }
       return NarrowedScan.of(scan, onConstants, onData);

@@ -43,11 +43,11 @@ final class JoinKeys {
   private static final int COMPARED_MAX = 100_000;
 
   private final HashedRelation relation;
-  private final Seq joined;
+  private final Seq<Expression> joined;
 
   /** `joined` are the keys of the other side, in their order. */
-  JoinKeys(HashedRelation relation, Seq joined) {
-    this.relation = (HashedRelation) relation.asReadOnlyCopy();
+  JoinKeys(HashedRelation relation, Seq<Expression> joined) {
+    this.relation = relation.asReadOnlyCopy();
     this.joined = joined;
   }
 
@@ -64,11 +64,11 @@ final class JoinKeys {
   /** No key is made an object of unless it is listed. */
   private Expression ofLongs(Expression column, int at, long[] bounds) {
     DataType type = column.dataType();
-    Set listed = new HashSet();
+    Set<Object> listed = new HashSet<>();
     long low = Long.MAX_VALUE;
     long high = Long.MIN_VALUE;
-    for (scala.collection.Iterator keys = relation.keys(); keys.hasNext(); ) {
-      long value = unpacked(((InternalRow) keys.next()).getLong(0), at);
+    for (scala.collection.Iterator<InternalRow> keys = relation.keys(); keys.hasNext(); ) {
+      long value = unpacked(keys.next().getLong(0), at);
       low = Math.min(low, value);
       high = Math.max(high, value);
       if (listed.size() <= LISTED_MAX) listed.add(whole(value, type));
@@ -85,14 +85,14 @@ final class JoinKeys {
   }
 
   private Expression ofValues(Expression column, DataType type, int at) {
-    scala.math.Ordering order = TypeUtils$.MODULE$.getInterpretedOrdering(type);
-    Set listed = new HashSet();
+    scala.math.Ordering<Object> order = TypeUtils$.MODULE$.getInterpretedOrdering(type);
+    Set<Object> listed = new HashSet<>();
     Object low = null;
     Object high = null;
     int count = 0;
-    for (scala.collection.Iterator keys = relation.keys(); keys.hasNext(); count++) {
+    for (scala.collection.Iterator<InternalRow> keys = relation.keys(); keys.hasNext(); count++) {
       if (count == COMPARED_MAX) return null;
-      Object value = ((InternalRow) keys.next()).get(at, type);
+      Object value = keys.next().get(at, type);
       if (value == null) continue;
       if (listed.size() <= LISTED_MAX) listed.add(InternalRow$.MODULE$.copyValue(value));
       if (low == null || order.compare(value, low) < 0) low = InternalRow$.MODULE$.copyValue(value);
@@ -101,7 +101,7 @@ final class JoinKeys {
     return listed.size() <= LISTED_MAX ? among(column, listed) : between(column, low, high);
   }
 
-  private static Expression among(Expression column, Set listed) {
+  private static Expression among(Expression column, Set<Object> listed) {
     return new InSet(column, CollectionConverters.asScala(listed).toSet());
   }
 
@@ -119,7 +119,7 @@ final class JoinKeys {
   }
 
   private int bits(int at) {
-    return 8 * ((Expression) joined.apply(at)).dataType().defaultSize();
+    return 8 * joined.apply(at).dataType().defaultSize();
   }
 
   private static boolean isOrdered(DataType type) {

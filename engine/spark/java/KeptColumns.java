@@ -40,8 +40,8 @@ final class KeptColumns {
   private static volatile KeptColumns here;
 
   private final long room;
-  private final Map files = new LinkedHashMap(16, 0.75f, true);
-  private final Map asked = new LinkedHashMap(16, 0.75f, true) {
+  private final Map<String, Kept> files = new LinkedHashMap<>(16, 0.75f, true);
+  private final Map<String, Asked> asked = new LinkedHashMap(16, 0.75f, true) {
     protected boolean removeEldestEntry(Map.Entry eldest) {
       return size() > ASKED_MAX;
     }
@@ -84,8 +84,8 @@ final class KeptColumns {
   }
 
   synchronized long bytes() {
-    for (Iterator all = files.values().iterator(); all.hasNext(); ) {
-      Kept kept = (Kept) all.next();
+    for (Iterator<Kept> all = files.values().iterator(); all.hasNext(); ) {
+      Kept kept = all.next();
       if (kept.get() != null) continue;
       bytes -= kept.bytes;
       all.remove();
@@ -95,11 +95,11 @@ final class KeptColumns {
 
   /** The file's columns, if all of these `names` are kept of what is `state` now; null if not. */
   synchronized File get(String file, Object state, String[] names) {
-    Kept kept = (Kept) files.get(file);
+    Kept kept = files.get(file);
     File found = kept == null ? null : (File) kept.get();
     if (kept != null && (found == null || !found.state.equals(state))) remove(file);
     if (found == null || !found.state.equals(state)) return null;
-    if (!found.columns.keySet().containsAll(Arrays.asList((Object[]) names))) return null;
+    if (!found.columns.keySet().containsAll(Arrays.asList(names))) return null;
     kept.last = ++clock;
     return found;
   }
@@ -107,7 +107,7 @@ final class KeptColumns {
   /** Whether columns that are not kept should be by now. Answers yes to one task at a time, which says {@link #tried}. */
   synchronized boolean wants(String columns, boolean ofSomePages) {
     if (room == 0) return false;
-    Asked found = (Asked) asked.get(columns);
+    Asked found = asked.get(columns);
     if (found == null) {
       found = new Asked();
       asked.put(columns, found);
@@ -122,24 +122,24 @@ final class KeptColumns {
 
   /** `fits`: they may be asked for again, because they were put away or are no more. */
   synchronized void tried(String columns, boolean fits) {
-    Asked found = (Asked) asked.get(columns);
+    Asked found = asked.get(columns);
     if (found != null) found.isTried = !fits;
   }
 
   private Kept eldest() {
-    return (Kept) files.values().iterator().next();
+    return files.values().iterator().next();
   }
 
   /** Keeps columns of a file, beside others that are kept of it; answers these columns, kept or not. */
   synchronized File put(String file, File columns) {
-    Kept known = (Kept) files.get(file);
+    Kept known = files.get(file);
     if (known != null) {
       File others = (File) known.get();
       if (others != null) columns.addOthers(others, fileMax());
       remove(file);
     }
     if (columns.bytes > fileMax()) return columns;
-    while (bytes + columns.bytes > room) remove((String) files.keySet().iterator().next());
+    while (bytes + columns.bytes > room) remove(files.keySet().iterator().next());
     Kept kept = new Kept(columns);
     kept.last = ++clock;
     files.put(file, kept);
@@ -148,7 +148,7 @@ final class KeptColumns {
   }
 
   private void remove(String file) {
-    bytes -= ((Kept) files.remove(file)).bytes;
+    bytes -= files.remove(file).bytes;
   }
 
   /** Answers whether there was anything. */
@@ -182,26 +182,25 @@ final class KeptColumns {
     /** Rows of each batch. */
     final int[] counts;
     /** Name -> {@link DecodedColumn}. */
-    private final Map columns;
+    private final Map<String, DecodedColumn> columns;
     private long bytes;
 
-    File(Object state, int[] counts, Map columns) {
+    File(Object state, int[] counts, Map<String, DecodedColumn> columns) {
       this.state = state;
       this.counts = counts;
       this.columns = columns;
-      for (Object each : columns.values()) bytes += ((DecodedColumn) each).bytes();
+      for (DecodedColumn each : columns.values()) bytes += each.bytes();
     }
 
     OnHeapColumnVector[] column(String name) {
-      return ((DecodedColumn) columns.get(name)).batches();
+      return columns.get(name).batches();
     }
 
     /** Adds what `other` has besides, if it is of the same rows, up to so many bytes. */
     private void addOthers(File other, long max) {
       if (!state.equals(other.state) || !Arrays.equals(counts, other.counts)) return;
-      for (Object each : other.columns.entrySet()) {
-        Map.Entry entry = (Map.Entry) each;
-        long more = ((DecodedColumn) entry.getValue()).bytes();
+      for (Map.Entry<String, DecodedColumn> entry : other.columns.entrySet()) {
+        long more = entry.getValue().bytes();
         if (columns.containsKey(entry.getKey()) || bytes + more > max) continue;
         columns.put(entry.getKey(), entry.getValue());
         bytes += more;

@@ -20,7 +20,7 @@ public final class KeptFileSystems {
   private static final long IDLE_OF_MANY_MS = 600L * 1000;
   private static final long AFTER_END_MS = 600L * 1000;
 
-  private final Map kept = new HashMap();
+  private final Map<String, Kept> kept = new HashMap<>();
   private final int many;
 
   public KeptFileSystems(int many) {
@@ -29,7 +29,7 @@ public final class KeptFileSystems {
 
   /** null: none is kept. What is asked for by later credentials of the same kind lasts as long as these. */
   public FileSystem find(String key, long endsMs, long nowMs) {
-    Kept found = (Kept) kept.get(key);
+    Kept found = kept.get(key);
     if (found == null) return null;
     found.endsMs = Math.max(found.endsMs, endsMs);
     found.usedMs = nowMs;
@@ -45,11 +45,11 @@ public final class KeptFileSystems {
   }
 
   /** Those that are over, which are kept no more. */
-  public List takeOver(long nowMs) {
-    List taken = new ArrayList();
+  public List<FileSystem> takeOver(long nowMs) {
+    List<FileSystem> taken = new ArrayList<>();
     long idleMs = kept.size() < many ? IDLE_MS : IDLE_OF_MANY_MS;
-    for (Iterator all = kept.values().iterator(); all.hasNext(); ) {
-      Kept each = (Kept) all.next();
+    for (Iterator<Kept> all = kept.values().iterator(); all.hasNext(); ) {
+      Kept each = all.next();
       boolean isOver = each.endsMs < nowMs - AFTER_END_MS || each.usedMs < nowMs - idleMs;
       if (!isOver) continue;
       all.remove();
@@ -59,9 +59,9 @@ public final class KeptFileSystems {
   }
 
   /** What fails is of another table than the one that is asked for, and is nobody's any more. */
-  public static void close(List taken) {
-    for (Iterator each = taken.iterator(); each.hasNext(); ) {
-      IOUtils.cleanupWithLogger(null, new java.io.Closeable[] {(FileSystem) each.next()});
+  public static void close(List<FileSystem> taken) {
+    for (Iterator<FileSystem> each = taken.iterator(); each.hasNext(); ) {
+      IOUtils.cleanupWithLogger(null, new java.io.Closeable[] {each.next()});
     }
   }
 

@@ -49,28 +49,28 @@ final class KeptPlans {
   /** Between a type and its text may be a comment; no others are looked for. */
   private static final Pattern COMMENT = Pattern.compile("--|/\\*");
 
-  private final Map plans = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
+  private final Map<String, Kept> plans = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
     protected boolean removeEldestEntry(Map.Entry eldest) {
       return size() > PLANS_MAX;
     }
   });
 
   /** Key -> what a text was found to be when it was analyzed, which is asked for before it runs. */
-  private final Map columns = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
+  private final Map<String, byte[]> columns = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
     protected boolean removeEldestEntry(Map.Entry eldest) {
       return size() > COLUMNS_MAX;
     }
   });
 
   /** Key -> analyzed query with what the table that its rows are written to demands ({@link RowEnforcer}). */
-  private final Map writes = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
+  private final Map<String, LogicalPlan> writes = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
     protected boolean removeEldestEntry(Map.Entry eldest) {
       return size() > PLANS_MAX;
     }
   });
 
   /** Those whose run is kept, in the order of their use. */
-  private final Map withRuns = new LinkedHashMap(16, 0.75f, true);
+  private final Map<Kept, Kept> withRuns = new LinkedHashMap<>(16, 0.75f, true);
 
   /** What a plan of the request is kept by, or null where none may be. */
   static String key(SparkSession spark, Request request) throws GeneralSecurityException {
@@ -98,10 +98,10 @@ final class KeptPlans {
     for (int i = 0; i < request.views.length; i++) {
       if (!isTimeless(request.views[i].text)) return null;
     }
-    Map settings = spark.sessionState().conf().settings();
+    Map<String, String> settings = spark.sessionState().conf().settings();
     String set;
     synchronized (settings) {
-      set = new TreeMap(settings).toString();
+      set = new TreeMap<>(settings).toString();
     }
     CatalogManager catalogs = spark.sessionState().catalogManager();
     String schema = String.join(".", catalogs.currentNamespace());
@@ -120,7 +120,7 @@ final class KeptPlans {
   }
 
   byte[] columns(String key) {
-    return (byte[]) columns.get(key);
+    return columns.get(key);
   }
 
   void putColumns(String key, byte[] frame) {
@@ -128,7 +128,7 @@ final class KeptPlans {
   }
 
   LogicalPlan write(String key) {
-    return (LogicalPlan) writes.get(key);
+    return writes.get(key);
   }
 
   void putWrite(String key, LogicalPlan enforced) {
@@ -136,7 +136,7 @@ final class KeptPlans {
   }
 
   Kept get(String key) {
-    return (Kept) plans.get(key);
+    return plans.get(key);
   }
 
   Kept put(String key, String named, LogicalPlan asked, LogicalPlan analyzed, LogicalPlan optimized) {
@@ -153,14 +153,14 @@ final class KeptPlans {
       if (run == null) withRuns.remove(kept);
       else withRuns.put(kept, kept);
       if (withRuns.size() <= RUNS_MAX) return;
-      Kept eldest = (Kept) withRuns.keySet().iterator().next();
+      Kept eldest = withRuns.keySet().iterator().next();
       eldest.run = null;
       withRuns.remove(eldest);
     }
   }
 
   /** A plan's last run, if a statement with these files, by their scans, reads the same; null if not. */
-  KeptRun again(Kept kept, Map files) {
+  KeptRun again(Kept kept, Map<String, ListedFileIndex> files) {
     KeptRun last = kept.run;
     if (last == null) return null;
     synchronized (withRuns) {
@@ -189,15 +189,15 @@ final class KeptPlans {
   /** Puts the files of a statement in the place of those that scans of the same names have; null: none, which fails. */
   static final class Placing extends scala.runtime.AbstractPartialFunction {
     private final SparkSession spark;
-    private final Map files;
+    private final Map<String, ListedFileIndex> files;
 
-    Placing(SparkSession spark, Map files) {
+    Placing(SparkSession spark, Map<String, ListedFileIndex> files) {
       this.spark = spark;
       this.files = files;
     }
 
     LogicalPlan over(LogicalPlan plan) {
-      return (LogicalPlan) plan.transformDownWithSubqueries(this);
+      return plan.transformDownWithSubqueries(this);
     }
 
     public boolean isDefinedAt(Object node) {
@@ -219,12 +219,12 @@ final class KeptPlans {
           relation.fileFormat(),
           relation.options(),
           spark == null ? relation.sparkSession() : spark);
-      return leaf.copy(placed, leaf.output(), leaf.catalogTable(), leaf.isStreaming(), leaf.stream());
+      return leaf.copy(placed, leaf.copy$default$2(), leaf.catalogTable(), leaf.isStreaming(), leaf.stream());
     }
 
     private ListedFileIndex index(Request.Scan scan) {
       if (files == null) return new ListedFileIndex("", scan, null);
-      ListedFileIndex found = (ListedFileIndex) files.get(scan.relation);
+      ListedFileIndex found = files.get(scan.relation);
       if (found == null) throw new IllegalStateException("the statement has no scan " + scan.relation);
       return found;
     }

@@ -38,7 +38,7 @@ final class KeptReader extends scala.runtime.AbstractFunction1 implements Serial
   /** In the file: a larger one is not worth to be read at once. */
   private static final long FILE_MAX = 128L << 20;
 
-  private final scala.Function1 reader;
+  private final scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader;
   private final scala.Function1 whole;
   private final boolean ofSomePages;
   private final StructType columns;
@@ -54,7 +54,7 @@ final class KeptReader extends scala.runtime.AbstractFunction1 implements Serial
    * `settings` is all that values of a file follow from besides.
    */
   KeptReader(
-      scala.Function1 reader, scala.Function1 whole, StructType columns, StructType constants, int rowIndex, String settings,
+      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader, scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> whole, StructType columns, StructType constants, int rowIndex, String settings,
       int percent) {
     this.reader = reader;
     this.whole = whole;
@@ -131,7 +131,7 @@ final class KeptReader extends scala.runtime.AbstractFunction1 implements Serial
       for (int i = 0; i < read.length; i++) {
         read[i] = new DecodedColumn(columns.fields()[place(i)].dataType());
       }
-      List counts = new ArrayList();
+      List<Integer> counts = new ArrayList<>();
       while (batches.hasNext()) {
         if (TaskContext.get() != null) TaskContext.get().killTaskIfInterrupted();
         Object next = batches.next();
@@ -158,14 +158,14 @@ final class KeptReader extends scala.runtime.AbstractFunction1 implements Serial
     return rowIndex >= 0 && name >= rowIndex ? name + 1 : name;
   }
 
-  private KeptColumns.File file(DecodedColumn[] read, List counts, String state) {
-    Map found = new HashMap();
+  private KeptColumns.File file(DecodedColumn[] read, List<Integer> counts, String state) {
+    Map<String, DecodedColumn> found = new HashMap<>();
     for (int i = 0; i < read.length; i++) {
       read[i].end();
       found.put(names[i], read[i]);
     }
     int[] rows = new int[counts.size()];
-    for (int i = 0; i < rows.length; i++) rows[i] = ((Integer) counts.get(i)).intValue();
+    for (int i = 0; i < rows.length; i++) rows[i] = counts.get(i).intValue();
     return new KeptColumns.File(state, rows, found);
   }
 

@@ -8,8 +8,9 @@ import java.util.Map;
 import org.apache.spark.Dependency;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.classic.SparkSession$;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.RDDScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.WholeStageCodegenExec;
@@ -36,26 +37,26 @@ final class KeptRun {
   private static final int FILES_MAX = 100;
 
   /** Null: `stages` makes them. */
-  private final RDD rows;
+  private final RDD<InternalRow> rows;
   /** A plan over kept tasks that never runs itself; null: there is one stage. */
   private final SparkPlan stages;
   /** Scan -> what its {@link FileListing} was asked, with the answers. */
   private final Map asked;
 
-  private KeptRun(RDD rows, SparkPlan stages, Map asked) {
+  private KeptRun(RDD<InternalRow> rows, SparkPlan stages, Map<?, ?> asked) {
     this.rows = rows;
     this.stages = stages;
     this.asked = asked;
   }
 
   /** Of a plan that was executed over `files`, scan -> {@link ListedFileIndex}; null where it may not be kept. */
-  static KeptRun of(SparkPlan plan, RDD rows, Map files) {
+  static KeptRun of(SparkPlan plan, RDD<InternalRow> rows, Map<String, ListedFileIndex> files) {
     SparkPlan stages = isPlain(plan) ? null : overKeptTasks(plan);
     if (stages == null && (!isPlain(plan) || shuffles(rows))) return null;
-    Map asked = new HashMap();
+    Map asked = new HashMap<>();
     long count = 0;
-    for (Iterator all = files.entrySet().iterator(); all.hasNext(); ) {
-      Map.Entry entry = (Map.Entry) all.next();
+    for (Iterator<Map.Entry<String, ListedFileIndex>> all = files.entrySet().iterator(); all.hasNext(); ) {
+      Map.Entry entry = (Map.Entry<?, ?>) all.next();
       ListedFileIndex index = (ListedFileIndex) entry.getValue();
       if (index.scan().lease != null) return null;
       List questions = index.listing().asked();
@@ -69,33 +70,33 @@ final class KeptRun {
   private static boolean isPlain(SparkPlan plan) {
     boolean holdsData = plan instanceof Exchange || plan instanceof ReusedExchangeExec;
     if (holdsData || plan instanceof AdaptiveSparkPlanExec || !plan.subqueries().isEmpty()) return false;
-    List children = Scala.list(plan.children());
+    List<SparkPlan> children = Scala.list(plan.children());
     if (children.isEmpty()) return NarrowedScan.isOurs(plan);
-    for (int i = 0; i < children.size(); i++) if (!isPlain((SparkPlan) children.get(i))) return false;
+    for (int i = 0; i < children.size(); i++) if (!isPlain(children.get(i))) return false;
     return true;
   }
 
   /** The plan with partial aggregates, which have run, as the tasks that they came to; null where it has other leaves. */
   private static SparkPlan overKeptTasks(SparkPlan plan) {
-    List children = Scala.list(plan.children());
-    List kept = new ArrayList();
-    if (plan instanceof ShuffleExchangeExec && isPlain((SparkPlan) children.get(0))) {
-      SparkPlan child = (SparkPlan) children.get(0);
+    List<SparkPlan> children = Scala.list(plan.children());
+    List<SparkPlan> kept = new ArrayList<>();
+    if (plan instanceof ShuffleExchangeExec && isPlain(children.get(0))) {
+      SparkPlan child = children.get(0);
       if (!isAggregate(child)) return null; // of many rows a copy more is noticed
-      RDD tasks = ((ShuffleExchangeExec) plan).inputRDD();
+      RDD<InternalRow> tasks = ((ShuffleExchangeExec) plan).inputRDD();
       kept.add(new RDDScanExec(
           child.output(), tasks, "kept", child.outputPartitioning(), child.outputOrdering(), Scala.none()));
-      return shuffles(tasks) ? null : (SparkPlan) plan.withNewChildren(Scala.seq(kept));
+      return shuffles(tasks) ? null : plan.withNewChildren(Scala.seq(kept));
     }
     boolean holdsData = plan instanceof Exchange && !(plan instanceof ShuffleExchangeExec);
     if (holdsData || plan instanceof ReusedExchangeExec || plan instanceof AdaptiveSparkPlanExec) return null;
     if (children.isEmpty() || !plan.subqueries().isEmpty()) return null;
     for (int i = 0; i < children.size(); i++) {
-      SparkPlan child = overKeptTasks((SparkPlan) children.get(i));
+      SparkPlan child = overKeptTasks(children.get(i));
       if (child == null) return null;
       kept.add(child);
     }
-    return (SparkPlan) plan.withNewChildren(Scala.seq(kept));
+    return plan.withNewChildren(Scala.seq(kept));
   }
 
   private static boolean isAggregate(SparkPlan plan) {
@@ -107,26 +108,26 @@ final class KeptRun {
   private static boolean shuffles(RDD rows) {
     List dependencies = Scala.list(rows.dependencies());
     for (int i = 0; i < dependencies.size(); i++) {
-      Dependency each = (Dependency) dependencies.get(i);
+      Dependency<?> each = (Dependency<?>) dependencies.get(i);
       if (each instanceof ShuffleDependency || shuffles(each.rdd())) return true;
     }
     return false;
   }
 
   /** Whether a statement with these `files` reads the same. */
-  boolean isOver(Map files) {
+  boolean isOver(Map<String, ListedFileIndex> files) {
     for (Iterator all = asked.entrySet().iterator(); all.hasNext(); ) {
-      Map.Entry entry = (Map.Entry) all.next();
-      ListedFileIndex index = (ListedFileIndex) files.get(entry.getKey());
-      if (index == null || !index.listing().answers((List) entry.getValue())) return false;
+      Map.Entry<?, List<FileListing.Asked>> entry = (Map.Entry<?, List<FileListing.Asked>>) all.next();
+      ListedFileIndex index = files.get(entry.getKey());
+      if (index == null || !index.listing().answers(entry.getValue())) return false;
     }
     return true;
   }
 
   /** For one job of a statement in `spark`, the session that is active. */
-  RDD rows(SparkSession spark) {
+  RDD<InternalRow> rows(SparkSession spark) {
     if (stages == null) return rows;
-    SparkPlan own = (SparkPlan) stages.clone();
+    SparkPlan own = stages.clone();
     SparkSession$.MODULE$.setActiveSession(spark); // nodes that are copied make theirs the active one
     return own.execute();
   }

@@ -29,7 +29,7 @@ final class Leases {
   private static final String JOB_GROUP = "spark.jobGroup.id";
 
   /** Spellings of one store: metadata may have any. */
-  private static final List S3 = Arrays.asList((Object[]) new String[] {"s3", "s3a", "s3n"});
+  private static final List<String> S3 = Arrays.asList("s3", "s3a", "s3n");
 
   /** Ends of settings, of a bucket too, that say where Hadoop looks first: the operator may keep secrets there. */
   private static final String STORED = "security.credential.provider.path";
@@ -71,7 +71,7 @@ final class Leases {
     }
     conf.setClassLoader(loader);
     String scheme = place.toUri().getScheme();
-    String[] schemes = S3.contains(scheme) ? (String[]) S3.toArray(new String[0]) : new String[] {scheme};
+    String[] schemes = S3.contains(scheme) ? S3.toArray(new String[0]) : new String[] {scheme};
     for (int i = 0; i < schemes.length; i++) {
       conf.set("fs." + schemes[i] + ".impl", LentFileSystem.class.getName());
       conf.setBoolean("fs." + schemes[i] + ".impl.disable.cache", true);
@@ -103,47 +103,47 @@ final class Leases {
   /** `endsMs` is since the epoch, or the largest number. `settings` hold secrets. */
   static final class Lent {
     final String connector;
-    final Map settings = new TreeMap();
+    final Map<String, String> settings = new TreeMap<>();
     final long endsMs;
 
     Lent(JsonNode answer) {
       connector = answer.get("connector").textValue();
       endsMs = answer.get("ends_ms").asLong(Long.MAX_VALUE);
-      for (Iterator fields = answer.get("settings").fields(); fields.hasNext(); ) {
-        Map.Entry field = (Map.Entry) fields.next();
-        settings.put(field.getKey(), ((JsonNode) field.getValue()).textValue());
+      for (Iterator<Map.Entry<String, JsonNode>> fields = answer.get("settings").fields(); fields.hasNext(); ) {
+        Map.Entry<String, JsonNode> field = fields.next();
+        settings.put(field.getKey(), field.getValue().textValue());
       }
     }
 
     Lent(Configuration conf) {
       connector = conf.get(CONNECTOR);
       endsMs = conf.getLong(ENDS, Long.MAX_VALUE);
-      for (Object entry : conf) {
-        String key = (String) ((Map.Entry) entry).getKey();
-        if (key.startsWith(SETTING)) settings.put(key.substring(SETTING.length()), ((Map.Entry) entry).getValue());
+      for (Map.Entry<String, String> entry : conf) {
+        String key = entry.getKey();
+        if (key.startsWith(SETTING)) settings.put(key.substring(SETTING.length()), entry.getValue());
       }
     }
 
     private void putInto(Configuration conf) {
       conf.set(CONNECTOR, connector);
       conf.setLong(ENDS, endsMs);
-      for (Iterator entries = settings.entrySet().iterator(); entries.hasNext(); ) {
-        Map.Entry entry = (Map.Entry) entries.next();
-        conf.set(SETTING + entry.getKey(), (String) entry.getValue());
+      for (Iterator<Map.Entry<String, String>> entries = settings.entrySet().iterator(); entries.hasNext(); ) {
+        Map.Entry<?, String> entry = (Map.Entry<?, String>) entries.next();
+        conf.set(SETTING + entry.getKey(), entry.getValue());
       }
     }
 
     /** The settings of a connector's own file system. */
     Configuration applied(Configuration conf, String scheme) {
       Configuration applied = new Configuration(conf);
-      for (Object entry : conf) {
-        String key = (String) ((Map.Entry) entry).getKey();
+      for (Map.Entry<String, String> entry : conf) {
+        String key = entry.getKey();
         if (key.startsWith(PREFIX) || key.endsWith(STORED)) applied.unset(key);
       }
       applied.set("fs." + scheme + ".impl", connector);
-      for (Iterator entries = settings.entrySet().iterator(); entries.hasNext(); ) {
-        Map.Entry entry = (Map.Entry) entries.next();
-        applied.set((String) entry.getKey(), (String) entry.getValue());
+      for (Iterator<Map.Entry<String, String>> entries = settings.entrySet().iterator(); entries.hasNext(); ) {
+        Map.Entry<String, String> entry = entries.next();
+        applied.set(entry.getKey(), entry.getValue());
       }
       return applied;
     }

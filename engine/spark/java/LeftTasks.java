@@ -27,7 +27,7 @@ final class LeftTasks {
   private final SparkContext context;
   private final TaskCounts statements;
   /** Id of the task -> how often it was found. */
-  private Map found = new HashMap();
+  private Map<Object, Integer> found = new HashMap<>();
 
   LeftTasks(SparkContext context, TaskCounts statements) {
     this.context = context;
@@ -37,16 +37,16 @@ final class LeftTasks {
   /** The ids of the statements, separated by blanks; to be called about once a second. */
   synchronized String statements() {
     StringBuilder ids = new StringBuilder();
-    Map again = new HashMap();
-    Set left = new TreeSet();
-    Map tasks = ((TaskSchedulerImpl) context.taskScheduler()).taskIdToTaskSetManager();
+    Map<Object, Integer> again = new HashMap<>();
+    Set<String> left = new TreeSet<>();
+    Map<Object, TaskSetManager> tasks = ((TaskSchedulerImpl) context.taskScheduler()).taskIdToTaskSetManager();
     for (Iterator all = tasks.entrySet().iterator(); all.hasNext(); ) {
       Map.Entry task = (Map.Entry) all.next();
       Properties properties = ((TaskSetManager) task.getValue()).taskSet().properties();
       String id = properties == null ? null : properties.getProperty("spark.jobGroup.id");
       if (id == null || statements.isRunning(id)) continue;
       if (left.add(id)) ids.append(ids.length() == 0 ? "" : " ").append(id);
-      Integer known = (Integer) found.get(task.getKey());
+      Integer known = found.get(task.getKey());
       int looks = known == null ? 1 : known.intValue() + 1;
       again.put(task.getKey(), Integer.valueOf(looks));
       if (looks >= INTERRUPT_AFTER) endWaiting(((Long) task.getKey()).longValue());

@@ -35,7 +35,7 @@ public final class LentFileSystem extends FilterFileSystem {
       long now = System.currentTimeMillis();
       FileSystem found = KEPT.find(key, lent.endsMs, now);
       if (found != null) return found;
-      List over = KEPT.takeOver(now);
+      List<FileSystem> over = KEPT.takeOver(now);
       try {
         found = opened(place, lent, conf);
         KEPT.keep(key, found, lent.endsMs, now);
@@ -49,7 +49,7 @@ public final class LentFileSystem extends FilterFileSystem {
   private static FileSystem opened(String place, Leases.Lent lent, Configuration conf) throws IOException {
     URI uri = new Path(place).toUri();
     Configuration own = lent.applied(conf, uri.getScheme());
-    Class connector;
+    Class<?> connector;
     try {
       connector = Class.forName(lent.connector, true, LentFileSystem.class.getClassLoader());
     } catch (ClassNotFoundException missing) {

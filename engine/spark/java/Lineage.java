@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.InputFileBlockLength;
 import org.apache.spark.sql.catalyst.expressions.InputFileBlockStart;
 import org.apache.spark.sql.catalyst.expressions.InputFileName;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
@@ -54,12 +55,12 @@ final class Lineage {
   private static final String PLACE = "\0";
 
   /** Id of an attribute to its sources: `relation NUL column` to the position of its kind. */
-  private final Map sources = new HashMap();
+  private final Map<Object, Map<?, ?>> sources = new HashMap<>();
   /** Id of an attribute that is a struct made of values to the sources of each of these, in their order. */
-  private final Map fields = new HashMap();
+  private final Map<Object, List<Map<?, ?>>> fields = new HashMap<>();
   /** Id of a common table expression or a loop to the sources of its columns, in their order. */
-  private final Map definitions = new HashMap();
-  private final Map rows = new LinkedHashMap();
+  private final Map<Long, List<?>> definitions = new HashMap<>();
+  private final Map<String, Integer> rows = new LinkedHashMap<>();
 
   private Lineage() {}
 
@@ -70,9 +71,9 @@ final class Lineage {
     ObjectNode told = Request.JSON.createObjectNode();
     ArrayNode columns = told.putArray("columns");
     boolean isCommand = analyzed.output().isEmpty() && analyzed.children().size() == 1;
-    LogicalPlan query = isCommand ? (LogicalPlan) analyzed.children().apply(0) : analyzed;
-    for (Iterator all = Scala.list(query.output()).iterator(); all.hasNext(); ) {
-      Attribute column = (Attribute) all.next();
+    LogicalPlan query = isCommand ? analyzed.children().apply(0) : analyzed;
+    for (Iterator<Attribute> all = Scala.list(query.output()).iterator(); all.hasNext(); ) {
+      Attribute column = all.next();
       ObjectNode each = columns.addObject();
       each.put("name", column.name());
       add(each.putArray("sources"), lineage.known(column));
@@ -85,18 +86,18 @@ final class Lineage {
   static boolean[] places(LogicalPlan analyzed) {
     Lineage lineage = new Lineage();
     lineage.visit(analyzed);
-    List columns = Scala.list(analyzed.output());
+    List<Attribute> columns = Scala.list(analyzed.output());
     boolean[] found = new boolean[columns.size()];
-    for (int i = 0; i < found.length; i++) found[i] = lineage.known((Attribute) columns.get(i)).containsKey(PLACE);
+    for (int i = 0; i < found.length; i++) found[i] = lineage.known(columns.get(i)).containsKey(PLACE);
     return found;
   }
 
-  private static void add(ArrayNode told, Map found) {
-    for (Iterator all = found.entrySet().iterator(); all.hasNext(); ) {
-      Map.Entry each = (Map.Entry) all.next();
+  private static void add(ArrayNode told, Map<String, Integer> found) {
+    for (Iterator<Map.Entry<String, Integer>> all = found.entrySet().iterator(); all.hasNext(); ) {
+      Map.Entry<String, Integer> each = all.next();
       if (each.getKey().equals(PLACE)) continue;
-      String[] place = ((String) each.getKey()).split("\0", 2);
-      told.addArray().add(place[0]).add(place[1]).add(KINDS[((Integer) each.getValue()).intValue()]);
+      String[] place = each.getKey().split("\0", 2);
+      told.addArray().add(place[0]).add(place[1]).add(KINDS[each.getValue().intValue()]);
     }
   }
 
@@ -114,8 +115,8 @@ final class Lineage {
       return;
     }
     if (plan instanceof WithCTE) {
-      List defined = Scala.list(((WithCTE) plan).cteDefs());
-      for (int i = 0; i < defined.size(); i++) define((CTERelationDef) defined.get(i));
+      List<CTERelationDef> defined = Scala.list(((WithCTE) plan).cteDefs());
+      for (int i = 0; i < defined.size(); i++) define(defined.get(i));
       visit(((WithCTE) plan).plan());
       return;
     }
@@ -127,8 +128,8 @@ final class Lineage {
       byPosition(plan);
       return;
     }
-    List children = Scala.list(plan.children());
-    for (int i = 0; i < children.size(); i++) visit((LogicalPlan) children.get(i));
+    List<LogicalPlan> children = Scala.list(plan.children());
+    for (int i = 0; i < children.size(); i++) visit(children.get(i));
     own(plan);
   }
 
@@ -149,16 +150,16 @@ final class Lineage {
     } else if (plan instanceof Union) {
       byPosition(plan);
     } else if (plan instanceof Generate) {
-      Map found = of((Expression) ((Generate) plan).generator(), TRANSFORMED);
-      List made = Scala.list(((Generate) plan).generatorOutput());
-      for (int i = 0; i < made.size(); i++) put((Attribute) made.get(i), found);
+      Map<String, Integer> found = of((Expression) ((Generate) plan).generator(), TRANSFORMED);
+      List<Attribute> made = Scala.list(((Generate) plan).generatorOutput());
+      for (int i = 0; i < made.size(); i++) put(made.get(i), found);
     } else if (plan instanceof Expand) {
       expanded((Expand) plan);
     } else if (plan instanceof Except || plan instanceof Intersect) {
-      List children = Scala.list(plan.children());
+      List<LogicalPlan> children = Scala.list(plan.children());
       for (int i = 0; i < children.size(); i++) {
-        for (Iterator all = columnsOf((LogicalPlan) children.get(i)).iterator(); all.hasNext(); ) {
-          merge(rows, (Map) all.next(), 0);
+        for (Iterator<Map<String, Integer>> all = columnsOf(children.get(i)).iterator(); all.hasNext(); ) {
+          merge(rows, all.next(), 0);
         }
       }
     } else {
@@ -169,22 +170,22 @@ final class Lineage {
 
   /** Columns of a node that nothing above says anything of are made of all that it has. */
   private void passOn(LogicalPlan plan) {
-    Map everything = null;
-    List output = Scala.list(plan.output());
+    Map<String, Integer> everything = null;
+    List<Attribute> output = Scala.list(plan.output());
     for (int i = 0; i < output.size(); i++) {
-      Attribute column = (Attribute) output.get(i);
+      Attribute column = output.get(i);
       if (sources.containsKey(id(column))) continue;
       if (everything == null) {
-        everything = new LinkedHashMap();
-        List children = Scala.list(plan.children());
+        everything = new LinkedHashMap<>();
+        List<LogicalPlan> children = Scala.list(plan.children());
         for (int j = 0; j < children.size(); j++) {
-          for (Iterator all = columnsOf((LogicalPlan) children.get(j)).iterator(); all.hasNext(); ) {
-            merge(everything, (Map) all.next(), TRANSFORMED);
+          for (Iterator<Map<String, Integer>> all = columnsOf(children.get(j)).iterator(); all.hasNext(); ) {
+            merge(everything, all.next(), TRANSFORMED);
           }
         }
-        List expressions = Scala.list(plan.expressions());
+        List<Expression> expressions = Scala.list(plan.expressions());
         for (int j = 0; j < expressions.size(); j++) {
-          merge(everything, of((Expression) expressions.get(j), TRANSFORMED), TRANSFORMED);
+          merge(everything, of(expressions.get(j), TRANSFORMED), TRANSFORMED);
         }
       }
       put(column, everything);
@@ -208,10 +209,10 @@ final class Lineage {
     if (!(relation.location() instanceof ListedFileIndex)) return;
     Request.Scan scan = ((ListedFileIndex) relation.location()).scan();
     String name = scan.relation;
-    List output = Scala.list(leaf.output());
+    List<Attribute> output = Scala.list(leaf.output());
     for (int i = 0; i < output.size(); i++) {
-      Attribute column = (Attribute) output.get(i);
-      Map own = new LinkedHashMap();
+      Attribute column = output.get(i);
+      Map<String, Integer> own = new LinkedHashMap<>();
       own.put(name + "\0" + column.name(), Integer.valueOf(0));
       boolean isHidden = i >= relation.schema().length();
       if (isHidden || scan.pathColumns.contains(column.name())) own.put(PLACE, Integer.valueOf(0));
@@ -222,16 +223,16 @@ final class Lineage {
   private void copy(LogicalPlan leaf, Object defined) {
     if (defined == null) return;
     List output = Scala.list(leaf.output()), columns = (List) defined;
-    for (int i = 0; i < output.size() && i < columns.size(); i++) put((Attribute) output.get(i), (Map) columns.get(i));
+    for (int i = 0; i < output.size() && i < columns.size(); i++) put((Attribute) output.get(i), (Map<String, Integer>) columns.get(i));
   }
 
   private void byPosition(LogicalPlan plan) {
     List output = Scala.list(plan.output()), children = Scala.list(plan.children());
     for (int i = 0; i < output.size(); i++) {
-      Map found = new LinkedHashMap();
+      Map found = new LinkedHashMap<>();
       for (int j = 0; j < children.size(); j++) {
-        List columns = Scala.list(((LogicalPlan) children.get(j)).output());
-        if (i < columns.size()) merge(found, known((Attribute) columns.get(i)), 0);
+        List<Attribute> columns = Scala.list(((LogicalPlan) children.get(j)).output());
+        if (i < columns.size()) merge(found, known(columns.get(i)), 0);
       }
       put((Attribute) output.get(i), found);
     }
@@ -240,24 +241,24 @@ final class Lineage {
   private void expanded(Expand plan) {
     List output = Scala.list(plan.output()), projections = Scala.list(plan.projections());
     for (int i = 0; i < output.size(); i++) {
-      Map found = new LinkedHashMap();
+      Map<String, Integer> found = new LinkedHashMap<>();
       for (int j = 0; j < projections.size(); j++) {
-        merge(found, of((Expression) ((scala.collection.Seq) projections.get(j)).apply(i), 0), 0);
+        merge(found, of(((scala.collection.Seq<Expression>) projections.get(j)).apply(i), 0), 0);
       }
       put((Attribute) output.get(i), found);
     }
   }
 
-  private void named(List expressions) {
+  private void named(List<NamedExpression> expressions) {
     for (int i = 0; i < expressions.size(); i++) {
-      Object each = expressions.get(i);
+      NamedExpression each = expressions.get(i);
       if (!(each instanceof Alias)) continue;
       Attribute column = ((Alias) each).toAttribute();
       Expression value = ((Alias) each).child();
       put(column, of(value, 0));
       if (value instanceof CreateNamedStruct) {
-        List made = new ArrayList(), values = Scala.list(((CreateNamedStruct) value).valExprs());
-        for (int j = 0; j < values.size(); j++) made.add(of((Expression) values.get(j), TRANSFORMED));
+        List<Map<?, ?>> made = new ArrayList<>();
+        for (Expression one : Scala.list(((CreateNamedStruct) value).valExprs())) made.add(of(one, TRANSFORMED));
         fields.put(id(column), made);
       } else if (value instanceof Attribute && fields.containsKey(id((Attribute) value))) {
         fields.put(id(column), fields.get(id((Attribute) value)));
@@ -265,18 +266,18 @@ final class Lineage {
     }
   }
 
-  private void decide(List expressions) {
-    for (int i = 0; i < expressions.size(); i++) merge(rows, of((Expression) expressions.get(i), 0), 0);
+  private void decide(List<Expression> expressions) {
+    for (int i = 0; i < expressions.size(); i++) merge(rows, of(expressions.get(i), 0), 0);
   }
 
   /** The sources of a value; `kind` is what has become of them on the way already. */
-  private Map of(Expression expression, int kind) {
-    Map found = new LinkedHashMap();
+  private Map<String, Integer> of(Expression expression, int kind) {
+    Map<String, Integer> found = new LinkedHashMap<>();
     gather(expression, kind, found);
     return found;
   }
 
-  private void gather(Expression expression, int kind, Map found) {
+  private void gather(Expression expression, int kind, Map<String, Integer> found) {
     if (expression instanceof Attribute) {
       merge(found, known((Attribute) expression), kind);
       return;
@@ -299,12 +300,12 @@ final class Lineage {
     if (isPlace(expression)) found.put(PLACE, Integer.valueOf(TRANSFORMED));
     int own = Math.max(kind, expression instanceof AggregateExpression ? AGGREGATED : TRANSFORMED);
     if (expression instanceof SubqueryExpression) {
-      LogicalPlan plan = (LogicalPlan) ((SubqueryExpression) expression).plan();
+      LogicalPlan plan = ((SubqueryExpression) expression).plan();
       visit(plan);
-      for (Iterator all = columnsOf(plan).iterator(); all.hasNext(); ) merge(found, (Map) all.next(), own);
+      for (Iterator<Map<String, Integer>> all = columnsOf(plan).iterator(); all.hasNext(); ) merge(found, all.next(), own);
     }
-    List children = Scala.list(expression.children());
-    for (int i = 0; i < children.size(); i++) gather((Expression) children.get(i), own, found);
+    List<Expression> children = Scala.list(expression.children());
+    for (int i = 0; i < children.size(); i++) gather(children.get(i), own, found);
   }
 
   private static boolean isPlace(Expression expression) {
@@ -313,7 +314,7 @@ final class Lineage {
   }
 
   private List columnsOf(LogicalPlan plan) {
-    List output = Scala.list(plan.output()), found = new ArrayList();
+    List output = Scala.list(plan.output()), found = new ArrayList<>();
     for (int i = 0; i < output.size(); i++) found.add(known((Attribute) output.get(i)));
     return found;
   }
@@ -323,19 +324,19 @@ final class Lineage {
   }
 
   private Map known(Attribute column) {
-    Map found = (Map) sources.get(id(column));
-    return found == null ? new LinkedHashMap() : found;
+    Map<?, ?> found = (Map<?, ?>) sources.get(id(column));
+    return found == null ? new LinkedHashMap<>() : found;
   }
 
-  private void put(Attribute column, Map found) {
+  private void put(Attribute column, Map<String, Integer> found) {
     sources.put(id(column), found);
   }
 
-  private static void merge(Map into, Map from, int kind) {
-    for (Iterator all = from.entrySet().iterator(); all.hasNext(); ) {
-      Map.Entry each = (Map.Entry) all.next();
-      Integer before = (Integer) into.get(each.getKey());
-      int now = Math.max(kind, ((Integer) each.getValue()).intValue());
+  private static void merge(Map<String, Integer> into, Map<String, Integer> from, int kind) {
+    for (Iterator<Map.Entry<String, Integer>> all = from.entrySet().iterator(); all.hasNext(); ) {
+      Map.Entry<String, Integer> each = all.next();
+      Integer before = into.get(each.getKey());
+      int now = Math.max(kind, each.getValue().intValue());
       if (before == null || before.intValue() < now) into.put(each.getKey(), Integer.valueOf(now));
     }
   }

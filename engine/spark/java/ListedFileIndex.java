@@ -7,13 +7,13 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Predicate;
 import org.apache.spark.sql.execution.datasources.FileIndex;
-import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -29,20 +29,20 @@ import org.apache.spark.sql.types.StructType;
  */
 public final class ListedFileIndex implements FileIndex {
   private static final long BLOCK_SIZE = 128L << 20;
-  private static final Map NOTHING_COUNTED = Collections.emptyMap();
-  private static final scala.collection.immutable.Seq NO_FILTERS = Scala.seq(new ArrayList());
+  private static final Map<String, Long> NOTHING_COUNTED = Collections.emptyMap();
+  private static final scala.collection.immutable.Seq<Expression> NO_FILTERS = Scala.seq(new ArrayList<>());
 
   private final String statementId;
   private final Request.Scan scan;
   private final TableRoot root;
   private final FileListing listing;
   private final Estimate estimate;
-  private final Set joinKeys;
-  private final Set groupKeys;
+  private final Set<Object> joinKeys;
+  private final Set<Object> groupKeys;
   /** Column -> how many of its values differ in one of the files ({@link Dictionaries}). */
-  private final Map counted;
+  private final Map<String, Long> counted;
   /** Columns of which the plan is not to know between which bounds they are. */
-  private final Set unbounded;
+  private final Set<String> unbounded;
 
   ListedFileIndex(String statementId, Request.Scan scan, FileListing listing) {
     this(statementId, scan, listing, null, null, null, NOTHING_COUNTED, Collections.emptySet());
@@ -53,10 +53,10 @@ public final class ListedFileIndex implements FileIndex {
       Request.Scan scan,
       FileListing listing,
       Estimate estimate,
-      Set joinKeys,
-      Set groupKeys,
-      Map counted,
-      Set unbounded) {
+      Set<Object> joinKeys,
+      Set<Object> groupKeys,
+      Map<String, Long> counted,
+      Set<String> unbounded) {
     this.statementId = statementId;
     this.scan = scan;
     this.root = scan.tableRoot();
@@ -70,7 +70,7 @@ public final class ListedFileIndex implements FileIndex {
 
   /** The same files, with what is known of those that filters leave, in a query that joins or groups rows by columns. */
   ListedFileIndex estimated(
-      scala.collection.immutable.Seq filters, Set columns, Set joinKeys, Set groupKeys) {
+      scala.collection.immutable.Seq<Expression> filters, Set<String> columns, Set<Object> joinKeys, Set<Object> groupKeys) {
     Estimate found = listing.estimate(filters, columns);
     return new ListedFileIndex(
         statementId, scan, listing, found, joinKeys, groupKeys, NOTHING_COUNTED, Collections.emptySet());
@@ -90,7 +90,7 @@ public final class ListedFileIndex implements FileIndex {
   }
 
   /** With numbers that are good enough to order joins by. */
-  ListedFileIndex counted(Map counted) {
+  ListedFileIndex counted(Map<String, Long> counted) {
     return with(counted, unbounded);
   }
 
@@ -98,24 +98,24 @@ public final class ListedFileIndex implements FileIndex {
    * For all that comes after joins are ordered: without what is good enough for that alone. Too few values of a column by
    * which rows are joined are: the rows of the join are taken to be more than they are.
    */
-  ListedFileIndex ordered(Set unbounded) {
-    Map left = new HashMap(counted);
+  ListedFileIndex ordered(Set<String> unbounded) {
+    Map<String, Long> left = new HashMap<>(counted);
     left.keySet().retainAll(joinKeys);
     left.keySet().removeAll(groupKeys);
     return with(left, unbounded);
   }
 
-  private ListedFileIndex with(Map counted, Set unbounded) {
+  private ListedFileIndex with(Map<String, Long> counted, Set<String> unbounded) {
     return new ListedFileIndex(statementId, scan, listing, estimate, joinKeys, groupKeys, counted, unbounded);
   }
 
   /** See {@link #counted(Map)}. */
-  Map counted() {
+  Map<String, Long> counted() {
     return counted;
   }
 
   /** See {@link #ordered}. */
-  Set unbounded() {
+  Set<String> unbounded() {
     return unbounded;
   }
 
@@ -146,16 +146,16 @@ public final class ListedFileIndex implements FileIndex {
     return scan;
   }
 
-  public scala.collection.immutable.Seq rootPaths() {
-    return Scala.seq(Arrays.asList(new Object[] {root.path()}));
+  public scala.collection.immutable.Seq<Path> rootPaths() {
+    return Scala.seq(Arrays.asList(root.path()));
   }
 
-  public scala.collection.immutable.Seq listFiles(
-      scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+  public scala.collection.immutable.Seq<PartitionDirectory> listFiles(
+      scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters) {
     BasePredicate[] predicates = new BasePredicate[partitionFilters.size()];
-    for (int i = 0; i < predicates.length; i++) predicates[i] = bind((Expression) partitionFilters.apply(i));
+    for (int i = 0; i < predicates.length; i++) predicates[i] = bind(partitionFilters.apply(i));
     FileList files = listing.list(partitionFilters, dataFilters);
-    ArrayList kept = new ArrayList();
+    ArrayList<PartitionDirectory> kept = new ArrayList<>();
     for (int group = 0; group < files.groups(); group++) {
       boolean wanted = true;
       for (int i = 0; wanted && i < predicates.length; i++) wanted = predicates[i].eval(files.constants(group));
@@ -165,7 +165,7 @@ public final class ListedFileIndex implements FileIndex {
   }
 
   /** The number and bytes of the files that will be asked for by the filters, and by no others. */
-  long[] countListed(scala.collection.immutable.Seq filters) {
+  long[] countListed(scala.collection.immutable.Seq<Expression> filters) {
     FileList files = listing.list(filters, NO_FILTERS);
     long bytes = 0;
     for (int i = 0; i < files.count(); i++) bytes += files.size(i);
@@ -173,13 +173,13 @@ public final class ListedFileIndex implements FileIndex {
   }
 
   /** The number and bytes of the files that the filters leave, of which a join may leave out more. */
-  long[] count(scala.collection.immutable.Seq filters) {
-    Estimate known = estimate == null ? listing.estimate(filters, new ArrayList()) : estimate;
+  long[] count(scala.collection.immutable.Seq<Expression> filters) {
+    Estimate known = estimate == null ? listing.estimate(filters, new ArrayList<>()) : estimate;
     return new long[] {known.files, known.bytes};
   }
 
   private BasePredicate bind(Expression filter) {
-    Expression bound = (Expression) filter.transform(new Binder(scan.constants.fields()));
+    Expression bound = filter.transform(new Binder(scan.constants.fields()));
     BasePredicate predicate = Predicate.createInterpreted(bound);
     predicate.initialize(0);
     return predicate;
@@ -197,13 +197,13 @@ public final class ListedFileIndex implements FileIndex {
   }
 
   /** All files, for those who look into them before anything is planned. Links are followed. */
-  scala.collection.immutable.Seq statuses() {
+  scala.collection.immutable.Seq<FileStatus> statuses() {
     FileList files = listing.list(NO_FILTERS, NO_FILTERS);
-    ArrayList all = new ArrayList();
+    ArrayList<FileStatus> all = new ArrayList<>();
     for (int group = 0; group < files.groups(); group++) {
       PartitionDirectory directory = directory(files, group);
       for (int i = 0; i < directory.files().size(); i++) {
-        FileStatus status = ((FileStatusWithMetadata) directory.files().apply(i)).fileStatus();
+        FileStatus status = directory.files().apply(i).fileStatus();
         root.ensureReal(status.getPath());
         all.add(status);
       }

@@ -17,7 +17,9 @@ import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder$;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -30,6 +32,7 @@ import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
 import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
 import org.apache.spark.sql.execution.datasources.V1WritesUtils$;
 import org.apache.spark.sql.execution.datasources.WriteJobDescription;
+import org.apache.spark.sql.execution.datasources.WriteJobStatsTracker;
 import org.apache.spark.sql.execution.datasources.WriteTaskResult;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
@@ -48,7 +51,7 @@ final class LiteralWriter {
   private final Configuration configuration;
 
   /** `options` are those of the write. */
-  LiteralWriter(SparkSession spark, Map options, Configuration configuration) {
+  LiteralWriter(SparkSession spark, Map<String, String> options, Configuration configuration) {
     this.spark = spark;
     this.options = options;
     this.configuration = configuration;
@@ -57,8 +60,8 @@ final class LiteralWriter {
   /** The plan whose optimized form {@link #relation} looks at: texts of partitions are never empty. */
   static LogicalPlan withNullPartitions(LogicalPlan plan, List partitionColumns) {
     scala.collection.immutable.Seq keys = Scala.seq(partitionColumns);
-    scala.collection.immutable.Seq columns =
-        V1WritesUtils$.MODULE$.convertEmptyToNull((scala.collection.immutable.Seq) plan.output(), keys);
+    scala.collection.immutable.Seq<NamedExpression> columns =
+        V1WritesUtils$.MODULE$.convertEmptyToNull(plan.output(), keys);
     return columns.isEmpty() ? plan : new Project(columns, plan);
   }
 
@@ -72,17 +75,17 @@ final class LiteralWriter {
    * Writes the rows of such a plan; `partitionColumns` are attributes of it, `trackers` count rows as in a job. Without
    * rows there is no file.
    */
-  void write(LogicalPlan optimized, List partitionColumns, InPlaceCommitProtocol committer, Path folder, List trackers)
+  void write(LogicalPlan optimized, List<Attribute> partitionColumns, InPlaceCommitProtocol committer, Path folder, List<WriteJobStatsTracker> trackers)
       throws Exception {
     LocalRelation relation = relation(optimized);
-    List rows = new ArrayList(Scala.list((scala.collection.Seq) relation.data()));
+    List<InternalRow> rows = new ArrayList<>(Scala.list((scala.collection.Seq<InternalRow>) relation.data()));
     if (rows.isEmpty()) return;
     if (rows.size() > 1) Collections.sort(rows, ordering(optimized, partitionColumns));
     Job job = Job.getInstance(configuration);
     job.setOutputKeyClass(Void.class);
     job.setOutputValueClass(InternalRow.class);
     FileOutputFormat.setOutputPath(job, folder);
-    scala.collection.immutable.Map plain =
+    scala.collection.immutable.Map<String, String> plain =
         scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options));
     DataSourceUtils$.MODULE$.mergeWriteOptionsIntoHadoopConf(plain, job.getConfiguration());
     WriteJobDescription description = description(job, relation, partitionColumns, folder.toString(), trackers);
@@ -103,9 +106,9 @@ final class LiteralWriter {
   }
 
   private WriteJobDescription description(
-      Job job, LocalRelation relation, List partitionColumns, String folder, List trackers) {
-    List columns = Scala.list(relation.output());
-    List dataColumns = new ArrayList(columns);
+      Job job, LocalRelation relation, List<Attribute> partitionColumns, String folder, List<WriteJobStatsTracker> trackers) {
+    List<Attribute> columns = Scala.list(relation.output());
+    List<Attribute> dataColumns = new ArrayList<>(columns);
     dataColumns.removeAll(partitionColumns);
     StructType schema = DataTypeUtils$.MODULE$.fromAttributes(Scala.seq(dataColumns));
     IdentifiedParquet parquet = new IdentifiedParquet();
@@ -133,21 +136,21 @@ final class LiteralWriter {
   }
 
   /** The rows of each partition are together, and in the order of the table if it has one. */
-  private static InterpretedOrdering ordering(LogicalPlan optimized, List partitionColumns) {
-    List orders = new ArrayList();
+  private static InterpretedOrdering ordering(LogicalPlan optimized, List<Attribute> partitionColumns) {
+    List<SortOrder> orders = new ArrayList<>();
     for (int i = 0; i < partitionColumns.size(); i++) {
       Expression column = (Expression) partitionColumns.get(i);
-      orders.add(SortOrder$.MODULE$.apply(column, Ascending$.MODULE$, Scala.seq(new ArrayList())));
+      orders.add(SortOrder$.MODULE$.apply(column, Ascending$.MODULE$, Scala.seq(new ArrayList<>())));
     }
-    if (optimized instanceof Sort) orders.addAll(Scala.list((scala.collection.Seq) ((Sort) optimized).order()));
-    return new InterpretedOrdering(Scala.seq(orders), (scala.collection.immutable.Seq) optimized.output());
+    if (optimized instanceof Sort) orders.addAll(Scala.list((scala.collection.Seq<SortOrder>) ((Sort) optimized).order()));
+    return new InterpretedOrdering(Scala.seq(orders), optimized.output());
   }
 
   /** Rows until the statement is cancelled. */
   private static final class Live implements Iterator {
-    private final Iterator rows;
+    private final Iterator<InternalRow> rows;
 
-    Live(Iterator rows) {
+    Live(Iterator<InternalRow> rows) {
       this.rows = rows;
     }
 

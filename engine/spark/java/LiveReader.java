@@ -2,6 +2,7 @@ package deltagateway;
 
 import java.io.Serializable;
 import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.SerializableConfiguration;
@@ -13,13 +14,13 @@ final class LiveReader extends scala.runtime.AbstractFunction1 implements Serial
   private final LiveRows.Use use;
   private final int rowIndex;
   private final TableRoot root;
-  private final Broadcast conf;
+  private final Broadcast<SerializableConfiguration> conf;
 
   private transient UTF8String seen;
   private transient DeletionVector vector;
 
   /** `reader` is Spark's; `descriptor` is the position among a file's constants, `rowIndex` among its columns. */
-  LiveReader(scala.Function1 reader, int descriptor, LiveRows.Use use, int rowIndex, TableRoot root, Broadcast conf) {
+  LiveReader(scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader, int descriptor, LiveRows.Use use, int rowIndex, TableRoot root, Broadcast<SerializableConfiguration> conf) {
     this.reader = reader;
     this.descriptor = descriptor;
     this.use = use;
@@ -38,7 +39,7 @@ final class LiveReader extends scala.runtime.AbstractFunction1 implements Serial
   /** A file that is read in parts is often read by one task. */
   private DeletionVector vector(UTF8String asked) {
     if (!asked.equals(seen)) {
-      SerializableConfiguration configuration = (SerializableConfiguration) conf.value();
+      SerializableConfiguration configuration = conf.value();
       vector = DeletionVector.read(asked.toString(), root, configuration.value());
       seen = asked.clone();
     }

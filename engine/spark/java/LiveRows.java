@@ -26,7 +26,7 @@ final class LiveRows extends scala.collection.AbstractIterator {
     TELLS
   }
 
-  private final scala.collection.Iterator rows;
+  private final scala.collection.Iterator<Object> rows;
   private final int rowIndex;
   private final DeletionVector vector;
   private final Use use;
@@ -35,7 +35,7 @@ final class LiveRows extends scala.collection.AbstractIterator {
   private Object ahead;
 
   /** `rowIndex` is the position of the column of row indexes. */
-  LiveRows(scala.collection.Iterator rows, int rowIndex, DeletionVector vector, Use use) {
+  LiveRows(scala.collection.Iterator<Object> rows, int rowIndex, DeletionVector vector, Use use) {
     this.rows = rows;
     this.rowIndex = rowIndex;
     this.vector = vector;

@@ -24,17 +24,17 @@ final class LongComparisons extends scala.runtime.AbstractPartialFunction {
   private LongComparisons() {}
 
   static FilterExec in(FilterExec filter) {
-    Expression condition = (Expression) filter.condition().transformDown(new LongComparisons());
+    Expression condition = filter.condition().transformDown(new LongComparisons());
     return condition.fastEquals(filter.condition()) ? filter : new FilterExec(condition, filter.child());
   }
 
   public boolean isDefinedAt(Object node) {
     if (!(node instanceof In) && !(node instanceof BinaryComparison)) return false;
-    List operands = Scala.list(((Expression) node).children());
+    List<Expression> operands = Scala.list(((Expression) node).children());
     int columns = 0;
     for (int i = 0; i < operands.size(); i++) {
-      Expression each = (Expression) operands.get(i);
-      if (!isNarrow(each) || !each.dataType().equals(((Expression) operands.get(0)).dataType())) return false;
+      Expression each = operands.get(i);
+      if (!isNarrow(each) || !each.dataType().equals(operands.get(0).dataType())) return false;
       if (each instanceof Attribute) columns++;
       else if (!isValue(each)) return false;
     }
@@ -53,10 +53,10 @@ final class LongComparisons extends scala.runtime.AbstractPartialFunction {
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
     if (!isDefinedAt(node)) return otherwise.apply(node);
-    List operands = Scala.list(((Expression) node).children());
-    List longs = new ArrayList();
+    List<Expression> operands = Scala.list(((Expression) node).children());
+    List longs = new ArrayList<>();
     for (int i = 0; i < operands.size(); i++) {
-      Expression each = (Expression) operands.get(i);
+      Expression each = operands.get(i);
       longs.add(each instanceof Literal ? unscaled((Literal) each) : new UnscaledValue(each));
     }
     return ((Expression) node).withNewChildren(Scala.seq(longs));

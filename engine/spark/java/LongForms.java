@@ -128,11 +128,11 @@ final class LongForms {
   }
 
   private LongForm ofArithmetic(BinaryArithmetic operation, DecimalType type) {
-    LongForm left = of((Expression) operation.left());
-    LongForm right = left == null ? null : of((Expression) operation.right());
+    LongForm left = of(operation.left());
+    LongForm right = left == null ? null : of(operation.right());
     if (right == null) return null;
-    DecimalType one = (DecimalType) ((Expression) operation.left()).dataType();
-    DecimalType other = (DecimalType) ((Expression) operation.right()).dataType();
+    DecimalType one = (DecimalType) operation.left().dataType();
+    DecimalType other = (DecimalType) operation.right().dataType();
     if (operation instanceof Multiply) {
       if (type.scale() != one.scale() + other.scale()) return null;
       if (!holds(type, one.precision() + other.precision() + 1)) return null;
@@ -165,27 +165,27 @@ final class LongForms {
   }
 
   private LongForm ofCases(CaseWhen cases) {
-    List branches = new ArrayList();
+    List<scala.Tuple2<Expression, Expression>> branches = new ArrayList<>();
     ValueRange range = null;
     for (int i = 0; i < cases.branches().size(); i++) {
-      scala.Tuple2 branch = (scala.Tuple2) cases.branches().apply(i);
-      LongForm value = ofSame((Expression) branch._2(), cases);
+      scala.Tuple2<Expression, Expression> branch = cases.branches().apply(i);
+      LongForm value = ofSame(branch._2(), cases);
       if (value == null) return null;
       range = range == null ? value.range : range.with(value.range);
-      branches.add(new scala.Tuple2(branch._1(), value.expression));
+      branches.add(new scala.Tuple2<>(branch._1(), value.expression));
     }
     if (cases.elseValue().isEmpty()) return new LongForm(new CaseWhen(Scala.seq(branches), Scala.none()), range);
-    LongForm otherwise = ofSame((Expression) cases.elseValue().get(), cases);
+    LongForm otherwise = ofSame(cases.elseValue().get(), cases);
     if (otherwise == null) return null;
     return new LongForm(
-        new CaseWhen(Scala.seq(branches), new scala.Some(otherwise.expression)), range.with(otherwise.range));
+        new CaseWhen(Scala.seq(branches), new scala.Some<>(otherwise.expression)), range.with(otherwise.range));
   }
 
   private LongForm ofFirst(Coalesce choice) {
-    List values = new ArrayList();
+    List<Expression> values = new ArrayList<>();
     ValueRange range = null;
     for (int i = 0; i < choice.children().size(); i++) {
-      LongForm value = ofSame((Expression) choice.children().apply(i), choice);
+      LongForm value = ofSame(choice.children().apply(i), choice);
       if (value == null) return null;
       range = range == null ? value.range : range.with(value.range);
       values.add(value.expression);

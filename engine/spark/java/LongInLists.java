@@ -35,7 +35,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 final class LongInLists {
   private static final int VALUES_MIN = 1000;
-  private static final Set PLAIN = new HashSet();
+  private static final Set<String> PLAIN = new HashSet<>();
 
   static {
     String names = "boolean tinyint smallint int bigint float double date timestamp timestamp_ntz binary string void";
@@ -46,12 +46,12 @@ final class LongInLists {
   private LongInLists() {}
 
   /** The rule that takes lists out of conditions; a selected value keeps its own, of which its column has the name. */
-  static Rule hidden() {
+  static Rule<?> hidden() {
     return new Hidden();
   }
 
   /** The rule that puts them back. */
-  static Rule settled() {
+  static Rule<?> settled() {
     return new Settled();
   }
 
@@ -96,7 +96,7 @@ final class LongInLists {
   private static final class Hiding extends scala.runtime.AbstractPartialFunction {
     public boolean isDefinedAt(Object node) {
       if (!(node instanceof In) || ((In) node).list().size() < VALUES_MIN) return false;
-      for (scala.collection.Iterator all = ((In) node).list().iterator(); all.hasNext(); ) {
+      for (scala.collection.Iterator<Expression> all = ((In) node).list().iterator(); all.hasNext(); ) {
         if (!(all.next() instanceof Literal)) return false;
       }
       return true;
@@ -110,35 +110,35 @@ final class LongInLists {
 
   private static final class Settling extends scala.runtime.AbstractPartialFunction {
     public boolean isDefinedAt(Object node) {
-      return node instanceof HiddenIn && ((Expression) ((HiddenIn) node).child()).resolved();
+      return node instanceof HiddenIn && ((HiddenIn) node).value.resolved();
     }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       HiddenIn hidden = (HiddenIn) node;
-      Expression value = (Expression) hidden.child();
+      Expression value = hidden.value;
       Expression set = set(value, hidden.list);
       return set == null ? new In(value, hidden.list) : set;
     }
   }
 
   /** Null where the list has to do. */
-  private static Expression set(Expression value, scala.collection.immutable.Seq list) {
-    List types = new ArrayList();
+  private static Expression set(Expression value, scala.collection.immutable.Seq<Expression> list) {
+    List<DataType> types = new ArrayList<>();
     types.add(value.dataType());
-    for (scala.collection.Iterator all = list.iterator(); all.hasNext(); ) {
+    for (scala.collection.Iterator<Expression> all = list.iterator(); all.hasNext(); ) {
       DataType type = ((Literal) all.next()).dataType();
       if (!types.contains(type)) types.add(type);
     }
-    for (int i = 0; i < types.size(); i++) if (!isPlain((DataType) types.get(i))) return null;
-    for (scala.collection.Iterator all = value.references().iterator(); all.hasNext(); ) {
-      if (CharVarcharUtils.getRawType(((Attribute) all.next()).metadata()).isDefined()) return null;
+    for (int i = 0; i < types.size(); i++) if (!isPlain(types.get(i))) return null;
+    for (scala.collection.Iterator<Attribute> all = value.references().iterator(); all.hasNext(); ) {
+      if (CharVarcharUtils.getRawType(all.next().metadata()).isDefined()) return null;
     }
     DataType common = types.size() == 1 ? value.dataType() : common(types);
     if (common == null || common == NullType$.MODULE$) return null;
-    Set values = new HashSet();
+    Set<Object> values = new HashSet<>();
     try {
-      for (scala.collection.Iterator all = list.iterator(); all.hasNext(); ) {
+      for (scala.collection.Iterator<Expression> all = list.iterator(); all.hasNext(); ) {
         values.add(cast((Literal) all.next(), common).eval(null));
       }
     } catch (RuntimeException failed) {
@@ -152,16 +152,16 @@ final class LongInLists {
   }
 
   /** As Spark's rule for IN; null without one. */
-  private static DataType common(List types) {
-    scala.Option found = SQLConf$.MODULE$.get().ansiEnabled()
+  private static DataType common(List<DataType> types) {
+    scala.Option<DataType> found = SQLConf$.MODULE$.get().ansiEnabled()
         ? AnsiTypeCoercion$.MODULE$.findWiderCommonType(Scala.seq(types))
         : TypeCoercion$.MODULE$.findWiderCommonType(Scala.seq(types));
-    return found.isDefined() ? (DataType) found.get() : null;
+    return found.isDefined() ? found.get() : null;
   }
 
   private static Expression cast(Expression value, DataType type) {
     if (value.dataType().equals(type)) return value;
-    scala.Option zone = new scala.Some(SQLConf$.MODULE$.get().sessionLocalTimeZone());
+    scala.Option<String> zone = new scala.Some<>(SQLConf$.MODULE$.get().sessionLocalTimeZone());
     return Cast$.MODULE$.apply(value, type, zone, SQLConf$.MODULE$.get().ansiEnabled());
   }
 }

@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.IntegerType$;
 
@@ -45,7 +46,7 @@ final class LongSums extends scala.runtime.AbstractPartialFunction {
 
   /** The optimized plan, of which `left` is what it reads, with its sums in longs; itself where none is. */
   static LogicalPlan of(LogicalPlan optimized, FilesLeft left) {
-    return (LogicalPlan) optimized.transformDownWithSubqueries(new LongSums(left));
+    return optimized.transformDownWithSubqueries(new LongSums(left));
   }
 
   /** Whether it may be because of numbers that are too large for their long, in a plan of {@link #of}. */
@@ -94,7 +95,7 @@ final class LongSums extends scala.runtime.AbstractPartialFunction {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       AggregateExpression aggregate = (AggregateExpression) node;
       AggregateFunction function = aggregate.aggregateFunction();
-      Expression summed = (Expression) function.children().head();
+      Expression summed = function.children().head();
       LongForm form = summed.deterministic() ? forms.of(summed) : null;
       if (form == null) return node;
       if (function instanceof Sum) {
@@ -105,7 +106,7 @@ final class LongSums extends scala.runtime.AbstractPartialFunction {
       Expression sum = sum(form, aggregate, (DecimalType) average.sum().dataType());
       if (sum == null) return node;
       Expression counted = average.child().nullable() ? form.expression : new Literal(Integer.valueOf(1), IntegerType$.MODULE$);
-      Expression count = over(new Count(Scala.seq(Arrays.asList(new Object[] {counted}))), aggregate);
+      Expression count = over(new Count(Scala.seq(Arrays.asList(counted))), aggregate);
       return average.evaluateExpression().transformUp(new Buffered(average, sum, count));
     }
 
@@ -117,12 +118,12 @@ final class LongSums extends scala.runtime.AbstractPartialFunction {
       }
       if (count != null && count.compareTo(SPLIT_ROWS_MAX) > 0) return null;
       Literal bits = new Literal(Integer.valueOf(SplitSum.LOWER_BITS), IntegerType$.MODULE$);
-      List arguments = new ArrayList();
+      List<Expression> arguments = new ArrayList<>();
       arguments.add(sum(new ShiftRight(form.expression, bits), aggregate));
       arguments.add(sum(new BitwiseAnd(form.expression, LongForms.literal((1L << SplitSum.LOWER_BITS) - 1)), aggregate));
       arguments.add(new Literal(Integer.valueOf(type.precision()), IntegerType$.MODULE$));
       arguments.add(new Literal(Integer.valueOf(type.scale()), IntegerType$.MODULE$));
-      scala.collection.immutable.Seq noTypes = Scala.seq(new ArrayList());
+      scala.collection.immutable.Seq<AbstractDataType> noTypes = Scala.seq(new ArrayList<>());
       return new StaticInvoke(
           SplitSum.class, type, "total", Scala.seq(arguments), noTypes, true, true, true, Scala.none());
     }

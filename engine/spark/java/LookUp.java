@@ -45,16 +45,15 @@ import org.apache.spark.sql.execution.SparkPlan;
  * It is public, for Spark copies it by its constructor.
  */
 public final class LookUp extends ColumnarToRowExec {
-  private static final Set KNOWN = new HashSet(Arrays.asList(new Object[] {
-      And.class, Or.class, Not.class, EqualTo.class, EqualNullSafe.class, LessThan.class, LessThanOrEqual.class,
+  private static final Set KNOWN = new HashSet<>(Arrays.asList(And.class, Or.class, Not.class, EqualTo.class, EqualNullSafe.class, LessThan.class, LessThanOrEqual.class,
       GreaterThan.class, GreaterThanOrEqual.class, In.class, InSet.class, IsNull.class, IsNotNull.class,
-      BitwiseNot.class, UnscaledValue.class, AttributeReference.class, Literal.class}));
+      BitwiseNot.class, UnscaledValue.class, AttributeReference.class, Literal.class));
 
   private final Expression condition;
   private final scala.collection.immutable.Seq results;
 
   /** `results` are columns of `child`, some maybe under other names. */
-  public LookUp(Expression condition, scala.collection.immutable.Seq results, SparkPlan child) {
+  public LookUp(Expression condition, scala.collection.immutable.Seq<Attribute> results, SparkPlan child) {
     super(child);
     this.condition = condition;
     this.results = results;
@@ -70,12 +69,12 @@ public final class LookUp extends ColumnarToRowExec {
 
   /** With a projection above it; that one, over this one, where it computes anything. */
   SparkPlan under(ProjectExec project) {
-    List columns = new ArrayList();
+    List columns = new ArrayList<>();
     for (int i = 0; i < project.projectList().size(); i++) {
-      NamedExpression column = (NamedExpression) project.projectList().apply(i);
+      NamedExpression column = project.projectList().apply(i);
       Expression source = source(column);
       int at = source instanceof Attribute ? position(output(), (Attribute) source) : -1;
-      if (at < 0) return (SparkPlan) project.withNewChildren(Scala.seq(Arrays.asList(new Object[] {this})));
+      if (at < 0) return project.withNewChildren(Scala.seq(Arrays.asList(this)));
       Expression own = source((NamedExpression) results.apply(at));
       if (column instanceof Attribute && results.apply(at) instanceof Attribute) columns.add(results.apply(at));
       else columns.add(renamed(column, own));
@@ -85,8 +84,8 @@ public final class LookUp extends ColumnarToRowExec {
 
   private static NamedExpression renamed(NamedExpression column, Expression source) {
     return new Alias(
-        source, column.name(), column.exprId(), column.qualifier(), new scala.Some(column.metadata()),
-        Scala.seq(new ArrayList()));
+        source, column.name(), column.exprId(), column.qualifier(), new scala.Some<>(column.metadata()),
+        Scala.seq(new ArrayList<>()));
   }
 
   private static Expression source(NamedExpression column) {
@@ -95,14 +94,14 @@ public final class LookUp extends ColumnarToRowExec {
 
   private static boolean isKnown(Expression expression) {
     if (!KNOWN.contains(expression.getClass())) return false;
-    List children = Scala.list(expression.children());
-    for (int i = 0; i < children.size(); i++) if (!isKnown((Expression) children.get(i))) return false;
+    List<Expression> children = Scala.list(expression.children());
+    for (int i = 0; i < children.size(); i++) if (!isKnown(children.get(i))) return false;
     return true;
   }
 
   /** In the order in which they are evaluated. */
-  private static List conditions(Expression condition) {
-    List found = new ArrayList();
+  private static List<Expression> conditions(Expression condition) {
+    List<Expression> found = new ArrayList<>();
     if (condition instanceof And) {
       found.addAll(conditions(((And) condition).left()));
       found.addAll(conditions(((And) condition).right()));
@@ -112,26 +111,26 @@ public final class LookUp extends ColumnarToRowExec {
     return found;
   }
 
-  private static int position(scala.collection.immutable.Seq columns, Attribute wanted) {
+  private static int position(scala.collection.immutable.Seq<Attribute> columns, Attribute wanted) {
     for (int i = 0; i < columns.size(); i++) {
-      if (((Attribute) columns.apply(i)).exprId().equals(wanted.exprId())) return i;
+      if (columns.apply(i).exprId().equals(wanted.exprId())) return i;
     }
     return -1;
   }
 
-  public RDD doExecute() {
-    List conditions = conditions(condition);
-    for (int i = 0; i < conditions.size(); i++) conditions.set(i, bound((Expression) conditions.get(i)));
-    List columns = new ArrayList();
+  public RDD<InternalRow> doExecute() {
+    List<Expression> conditions = conditions(condition);
+    for (int i = 0; i < conditions.size(); i++) conditions.set(i, bound(conditions.get(i)));
+    List<Expression> columns = new ArrayList<>();
     for (int i = 0; i < results.size(); i++) columns.add(bound(source((NamedExpression) results.apply(i))));
-    SelectedRows rows = new SelectedRows((Expression[]) conditions.toArray(new Expression[0]), Scala.seq(columns));
+    SelectedRows rows = new SelectedRows(conditions.toArray(new Expression[0]), Scala.seq(columns));
     return child().executeColumnar().mapPartitions(rows, false, Scala.classTag(InternalRow.class));
   }
 
   /** With places of the scan's columns for their names. */
   private Expression bound(Expression expression) {
-    final scala.collection.immutable.Seq columns = child().output();
-    return (Expression) expression.transformUp(new scala.runtime.AbstractPartialFunction() {
+    final scala.collection.immutable.Seq<Attribute> columns = child().output();
+    return expression.transformUp(new scala.runtime.AbstractPartialFunction() {
       public boolean isDefinedAt(Object node) {
         return node instanceof AttributeReference;
       }
@@ -144,8 +143,8 @@ public final class LookUp extends ColumnarToRowExec {
     });
   }
 
-  public scala.collection.immutable.Seq output() {
-    List columns = new ArrayList();
+  public scala.collection.immutable.Seq<Attribute> output() {
+    List<Attribute> columns = new ArrayList<>();
     for (int i = 0; i < results.size(); i++) columns.add(((NamedExpression) results.apply(i)).toAttribute());
     return Scala.seq(columns);
   }
@@ -171,7 +170,7 @@ public final class LookUp extends ColumnarToRowExec {
   }
 
   public scala.collection.Iterator productIterator() {
-    return Scala.seq(Arrays.asList(new Object[] {condition, results, child()})).iterator();
+    return Scala.seq(Arrays.asList(condition, results, child())).iterator();
   }
 
   public boolean canEqual(Object other) {

@@ -19,8 +19,7 @@ import org.apache.spark.sql.execution.SparkPlan;
  * and these may be many.
  */
 final class LookUps extends Rule {
-  private static final Set ABOVE = new HashSet(Arrays.asList(new Object[] {
-      ProjectExec.class, SortExec.class, CollectLimitExec.class, LocalLimitExec.class, GlobalLimitExec.class}));
+  private static final Set ABOVE = new HashSet<>(Arrays.asList(ProjectExec.class, SortExec.class, CollectLimitExec.class, LocalLimitExec.class, GlobalLimitExec.class));
 
   public TreeNode apply(TreeNode plan) {
     return in((SparkPlan) plan);
@@ -29,10 +28,10 @@ final class LookUps extends Rule {
   private static SparkPlan in(SparkPlan plan) {
     if (plan instanceof FilterExec) return LookUp.of((FilterExec) plan);
     if (!ABOVE.contains(plan.getClass())) return plan;
-    SparkPlan child = (SparkPlan) plan.children().head();
+    SparkPlan child = plan.children().head();
     SparkPlan better = in(child);
     if (better == child) return plan;
     if (plan instanceof ProjectExec && better instanceof LookUp) return ((LookUp) better).under((ProjectExec) plan);
-    return (SparkPlan) plan.withNewChildren(Scala.seq(Arrays.asList(new Object[] {better})));
+    return plan.withNewChildren(Scala.seq(Arrays.asList(better)));
   }
 }

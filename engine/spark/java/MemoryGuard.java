@@ -39,7 +39,7 @@ final class MemoryGuard implements Runnable {
   private static final String TASK_PREFIX = "Executor task launch worker";
   private static final Pattern TASK = Pattern.compile(TASK_PREFIX + " for task .* in stage (\\d+)\\..*");
 
-  private static final List POOLS = ManagementFactory.getMemoryPoolMXBeans();
+  private static final List<MemoryPoolMXBean> POOLS = ManagementFactory.getMemoryPoolMXBeans();
 
   /** Threads that jobs wait for, and that nothing replaces; the scheduler's own is looked for besides. */
   private static final Pattern VITAL = Pattern.compile("(task-result-getter|map-output-dispatcher|dispatcher-).*");
@@ -51,8 +51,8 @@ final class MemoryGuard implements Runnable {
   private final long reserve = Math.min(Math.max(heap / RESERVE_PART, RESERVE_MIN), heap / MUCH_PART);
   private final long room = heap - reserve;
   private final GatewayDriver driver;
-  private final Map running = new ConcurrentHashMap();
-  private volatile Map allocated = new HashMap();
+  private final Map<String, Begun> running = new ConcurrentHashMap<>();
+  private volatile Map<String, Task> allocated = new HashMap<>();
   private long actedOn;
   private int ill;
 
@@ -118,7 +118,7 @@ final class MemoryGuard implements Runnable {
   private static long used() {
     long sum = 0;
     for (int i = 0; i < POOLS.size(); i++) {
-      MemoryPoolMXBean pool = (MemoryPoolMXBean) POOLS.get(i);
+      MemoryPoolMXBean pool = POOLS.get(i);
       MemoryUsage usage = pool.getType() == MemoryType.HEAP ? pool.getCollectionUsage() : null;
       if (usage != null) sum += usage.getUsed();
     }
@@ -126,7 +126,7 @@ final class MemoryGuard implements Runnable {
   }
 
   private void look() {
-    allocated = running.isEmpty() ? new HashMap() : allocations();
+    allocated = running.isEmpty() ? new HashMap<>() : allocations();
     long used = used();
     if (used <= room || used == actedOn || running.isEmpty()) return;
     KeptColumns.clearHere();
@@ -137,8 +137,8 @@ final class MemoryGuard implements Runnable {
     boolean critical = used > room + reserve / 2;
     Begun most = null;
     Begun youngest = null;
-    for (Iterator all = running.values().iterator(); all.hasNext(); ) {
-      Begun begun = (Begun) all.next();
+    for (Iterator<Begun> all = running.values().iterator(); all.hasNext(); ) {
+      Begun begun = all.next();
       begun.allocated = bytesOf(begun.thread) - begun.bytes + tasksOf(begun.id);
       if (most == null || begun.allocated > most.allocated) most = begun;
       if (begun.allocated <= heap / MUCH_PART) continue;
@@ -158,11 +158,11 @@ final class MemoryGuard implements Runnable {
     long sum = 0;
     int[] jobs = context.statusTracker().getJobIdsForGroup(id);
     for (int i = 0; i < jobs.length; i++) {
-      scala.Option job = context.statusTracker().getJobInfo(jobs[i]);
-      int[] stages = job.isDefined() ? ((SparkJobInfo) job.get()).stageIds() : new int[0];
+      scala.Option<SparkJobInfo> job = context.statusTracker().getJobInfo(jobs[i]);
+      int[] stages = job.isDefined() ? job.get().stageIds() : new int[0];
       for (int j = 0; j < stages.length; j++) {
-        for (Iterator tasks = allocated.values().iterator(); tasks.hasNext(); ) {
-          Task task = (Task) tasks.next();
+        for (Iterator<Task> tasks = allocated.values().iterator(); tasks.hasNext(); ) {
+          Task task = tasks.next();
           if (task.stage == stages[j]) sum += task.now - task.before;
         }
       }
@@ -171,15 +171,15 @@ final class MemoryGuard implements Runnable {
   }
 
   /** Of each task that runs, by the name of its thread, which changes with the task. */
-  private Map allocations() {
-    Map found = new HashMap();
+  private Map<String, Task> allocations() {
+    Map<String, Task> found = new HashMap<>();
     long[] ids = threads.getAllThreadIds();
     ThreadInfo[] infos = threads.getThreadInfo(ids);
     for (int i = 0; i < ids.length; i++) {
       if (infos[i] == null || !infos[i].getThreadName().startsWith(TASK_PREFIX)) continue;
       Matcher matcher = TASK.matcher(infos[i].getThreadName());
       if (!matcher.matches()) continue;
-      Task known = (Task) allocated.get(infos[i].getThreadName());
+      Task known = allocated.get(infos[i].getThreadName());
       long now = bytesOf(ids[i]);
       long before = known == null ? now : known.before;
       found.put(infos[i].getThreadName(), new Task(Integer.parseInt(matcher.group(1)), before, now));

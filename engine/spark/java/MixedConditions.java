@@ -24,10 +24,10 @@ import org.apache.spark.sql.types.StructType;
  * would look for the constant in the file.
  */
 final class MixedConditions extends SparkStrategy {
-  public scala.collection.immutable.Seq apply(LogicalPlan plan) {
-    List planned = new ArrayList(Scala.list(FileSourceStrategy.apply(plan)));
+  public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
+    List<SparkPlan> planned = new ArrayList<>(Scala.list(FileSourceStrategy.apply(plan)));
     for (int i = 0; i < planned.size(); i++) {
-      planned.set(i, ((SparkPlan) planned.get(i)).transformUp(new Narrowing()));
+      planned.set(i, planned.get(i).transformUp(new Narrowing()));
     }
     return Scala.seq(planned);
   }
@@ -41,16 +41,16 @@ final class MixedConditions extends SparkStrategy {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       FilterExec filter = (FilterExec) node;
       FileSourceScanExec scan = (FileSourceScanExec) filter.child();
-      List mixed = new ArrayList();
+      List<Expression> mixed = new ArrayList<>();
       collect(filter.condition(), scan.relation().partitionSchema(), mixed);
       FilterExec inLongs = LongComparisons.in(filter);
       if (mixed.isEmpty()) return inLongs;
-      List child = new ArrayList();
-      child.add(NarrowedScan.of(scan, new ArrayList(), mixed));
+      List child = new ArrayList<>();
+      child.add(NarrowedScan.of(scan, new ArrayList<>(), mixed));
       return inLongs.withNewChildren(Scala.seq(child));
     }
 
-    private static void collect(Expression condition, StructType constants, List mixed) {
+    private static void collect(Expression condition, StructType constants, List<Expression> mixed) {
       if (condition instanceof And) {
         collect(((And) condition).left(), constants, mixed);
         collect(((And) condition).right(), constants, mixed);
@@ -63,8 +63,8 @@ final class MixedConditions extends SparkStrategy {
       if (!condition.deterministic() || SubqueryExpression.hasSubquery(condition)) return false;
       int count = 0;
       int found = 0;
-      for (scala.collection.Iterator all = condition.references().iterator(); all.hasNext(); count++) {
-        if (constants.getFieldIndex(((Attribute) all.next()).name()).isDefined()) found++;
+      for (scala.collection.Iterator<Attribute> all = condition.references().iterator(); all.hasNext(); count++) {
+        if (constants.getFieldIndex(all.next().name()).isDefined()) found++;
       }
       return found > 0 && found < count;
     }

@@ -2,6 +2,7 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.FileSourceScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 
@@ -14,10 +15,10 @@ final class NarrowedScan {
         && ((FileSourceScanExec) plan).relation().location() instanceof ListedFileIndex;
   }
 
-  static FileSourceScanExec of(FileSourceScanExec scan, List onConstants, List onData) {
-    List constants = new ArrayList(Scala.list(scan.partitionFilters()));
+  static FileSourceScanExec of(FileSourceScanExec scan, List<Expression> onConstants, List<Expression> onData) {
+    List<Expression> constants = new ArrayList<>(Scala.list(scan.partitionFilters()));
     constants.addAll(onConstants);
-    List data = new ArrayList(Scala.list(scan.dataFilters()));
+    List<Expression> data = new ArrayList<>(Scala.list(scan.dataFilters()));
     data.addAll(onData);
     return scan.copy(
         scan.relation(), scan.stream(), scan.output(), scan.requiredSchema(), Scala.seq(constants),

@@ -21,25 +21,25 @@ import org.apache.spark.sql.types.StructType;
  * is inside of these. Other columns are left to the footers; without such columns nothing is counted.
  */
 final class NullCounts implements WriteJobStatsTracker {
-  private final List columns = new ArrayList();
-  private transient Map byFile = new HashMap();
+  private final List<Column> columns = new ArrayList<>();
+  private transient Map<String, long[]> byFile = new HashMap<>();
 
   /** Of rows of this schema, without partition columns. */
   NullCounts(StructType schema) {
-    collect(schema, new ArrayList(), new ArrayList());
+    collect(schema, new ArrayList<>(), new ArrayList<>());
   }
 
-  private void collect(StructType schema, List names, List steps) {
+  private void collect(StructType schema, List<String> names, List<int[]> steps) {
     StructField[] fields = schema.fields();
     for (int i = 0; i < fields.length; i++) {
-      List name = new ArrayList(names);
+      List<String> name = new ArrayList<>(names);
       name.add(fields[i].name());
-      List path = new ArrayList(steps);
+      List<int[]> path = new ArrayList<>(steps);
       path.add(new int[] {i, fields.length});
       DataType type = fields[i].dataType();
       if (type instanceof StructType) collect((StructType) type, name, path);
       if (type instanceof ArrayType || type instanceof MapType) {
-        columns.add(new Column((String[]) name.toArray(new String[0]), (int[][]) path.toArray(new int[0][])));
+        columns.add(new Column(name.toArray(new String[0]), path.toArray(new int[0][])));
       }
     }
   }
@@ -50,18 +50,18 @@ final class NullCounts implements WriteJobStatsTracker {
 
   /** For each column its path and count in the file that Spark knows as `path`. */
   void addTo(ArrayNode file, String path) {
-    long[] counts = (long[]) byFile.get(path);
+    long[] counts = byFile.get(path);
     for (int i = 0; counts != null && i < counts.length; i++) {
       ArrayNode entry = file.addArray();
       ArrayNode names = entry.addArray();
-      String[] parts = ((Column) columns.get(i)).names;
+      String[] parts = columns.get(i).names;
       for (int j = 0; j < parts.length; j++) names.add(parts[j]);
       entry.add(counts[i]);
     }
   }
 
   public WriteTaskStatsTracker newTaskInstance() {
-    return new Task((Column[]) columns.toArray(new Column[0]));
+    return new Task(columns.toArray(new Column[0]));
   }
 
   /** Of the tasks that were committed. */
@@ -91,16 +91,16 @@ final class NullCounts implements WriteJobStatsTracker {
   }
 
   private static final class Counted implements WriteTaskStats {
-    final HashMap byFile;
+    final HashMap<String, long[]> byFile;
 
-    Counted(HashMap byFile) {
+    Counted(HashMap<String, long[]> byFile) {
       this.byFile = byFile;
     }
   }
 
   private static final class Task implements WriteTaskStatsTracker {
     private final Column[] columns;
-    private final HashMap byFile = new HashMap();
+    private final HashMap<String, long[]> byFile = new HashMap<>();
     private String file;
     private long[] counts;
 
@@ -125,7 +125,7 @@ final class NullCounts implements WriteJobStatsTracker {
     private long[] counts(String path) {
       if (path.equals(file)) return counts;
       file = path;
-      counts = (long[]) byFile.get(path);
+      counts = byFile.get(path);
       if (counts == null) {
         counts = new long[columns.length];
         byFile.put(path, counts);

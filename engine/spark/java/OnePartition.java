@@ -42,10 +42,9 @@ import org.apache.spark.sql.execution.window.WindowGroupLimitExec;
  * users ask for, as by `repartition`, is done; a rebalancing asks for no number.
  */
 final class OnePartition extends Rule {
-  private static final Set KEEPING = new HashSet(Arrays.asList(new Object[] {
-      ProjectExec.class, FilterExec.class, SortExec.class, HashAggregateExec.class, ObjectHashAggregateExec.class,
+  private static final Set KEEPING = new HashSet<>(Arrays.asList(ProjectExec.class, FilterExec.class, SortExec.class, HashAggregateExec.class, ObjectHashAggregateExec.class,
       SortAggregateExec.class, ExpandExec.class, WindowExec.class, WindowGroupLimitExec.class, LocalLimitExec.class,
-      GlobalLimitExec.class, TakeOrderedAndProjectExec.class, CollectLimitExec.class}));
+      GlobalLimitExec.class, TakeOrderedAndProjectExec.class, CollectLimitExec.class));
 
   public TreeNode apply(TreeNode plan) {
     return rewritten((SparkPlan) plan);
@@ -56,7 +55,7 @@ final class OnePartition extends Rule {
     SparkPlan one = inOne(plan);
     if (one != null) return one;
     if (plan.children().size() != 1) return plan;
-    SparkPlan child = (SparkPlan) plan.children().head();
+    SparkPlan child = plan.children().head();
     SparkPlan better = rewritten(child);
     return better == child ? plan : over(plan, better);
   }
@@ -70,7 +69,7 @@ final class OnePartition extends Rule {
     if (!joins && !(plan instanceof UnionExec) && !KEEPING.contains(plan.getClass())) return null;
     SparkPlan[] children = new SparkPlan[plan.children().size()];
     for (int i = 0; i < children.length; i++) {
-      children[i] = inOne((SparkPlan) plan.children().apply(i));
+      children[i] = inOne(plan.children().apply(i));
       if (children[i] == null) return null;
     }
     SparkPlan one = over(plan, children);
@@ -106,7 +105,7 @@ final class OnePartition extends Rule {
   }
 
   private static SparkPlan over(SparkPlan plan, SparkPlan... children) {
-    List list = new ArrayList(Arrays.asList((Object[]) children));
-    return (SparkPlan) plan.withNewChildren(Scala.seq(list));
+    List<SparkPlan> list = new ArrayList<>(Arrays.asList(children));
+    return plan.withNewChildren(Scala.seq(list));
   }
 }

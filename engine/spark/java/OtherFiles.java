@@ -19,8 +19,8 @@ final class OtherFiles {
 
   /** The columns that the files have, which may take a job to find out. */
   static StructType columns(SparkSession spark, Request.Scan scan, FileFormat format, ListedFileIndex files) {
-    scala.Option found = format.inferSchema(spark, scan.format.options, files.statuses());
-    if (!found.isDefined() || ((StructType) found.get()).length() == 0) throw new Refusal("no columns", scan.root);
-    return ((StructType) found.get()).asNullable();
+    scala.Option<StructType> found = format.inferSchema(spark, scan.format.options, files.statuses());
+    if (!found.isDefined() || found.get().length() == 0) throw new Refusal("no columns", scan.root);
+    return found.get().asNullable();
   }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.parser.NamedParameterContext;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
@@ -22,16 +23,16 @@ final class Parameters {
   static LogicalPlan parse(SparkSession spark, String text, JsonNode parameters, String timeZone) throws Exception {
     ParserInterface parser = spark.sessionState().sqlParser();
     if (parameters.size() == 0) return parser.parsePlan(text);
-    Map named = new HashMap();
-    ArrayList positional = new ArrayList();
+    Map<String, Expression> named = new HashMap<>();
+    ArrayList positional = new ArrayList<>();
     for (int i = 0; i < parameters.size(); i++) {
-      JsonNode parameter = (JsonNode) parameters.get(i);
+      JsonNode parameter = parameters.get(i);
       Literal literal = typed(literal(parser, parameter, timeZone));
       if (parameter.get("name").isNull()) positional.add(literal);
       else named.put(parameter.get("name").textValue(), literal);
     }
     if (positional.isEmpty()) {
-      scala.collection.immutable.Map map =
+      scala.collection.immutable.Map<String, Expression> map =
           scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(named));
       return parser.parsePlanWithParameters(text, new NamedParameterContext(map));
     }

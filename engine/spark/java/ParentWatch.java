@@ -23,9 +23,9 @@ final class ParentWatch implements Runnable {
   }
 
   public void run() {
-    Optional parent = ProcessHandle.current().parent();
+    Optional<ProcessHandle> parent = ProcessHandle.current().parent();
     if (!parent.isPresent()) return;
-    ProcessHandle server = (ProcessHandle) parent.get();
+    ProcessHandle server = parent.get();
     try {
       while (server.isAlive() && parent.equals(ProcessHandle.current().parent())) Thread.sleep(LOOK_EVERY_MS);
       Thread.sleep(GRACE_MS);

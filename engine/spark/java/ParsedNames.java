@@ -18,13 +18,13 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
  * optimizer makes a time of one that is cast.
  */
 final class ParsedNames extends TreeWalk {
-  private static final Set CLOCK = set(new String[] {
+  private static final Set<String> CLOCK = set(new String[] {
     "curdate", "current_date", "current_time", "current_timestamp", "localtime", "localtimestamp", "now",
   });
-  private static final Set CHANCE = set(new String[] {
+  private static final Set<String> CHANCE = set(new String[] {
     "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid",
   });
-  private static final Set SESSION = set(new String[] {
+  private static final Set<String> SESSION = set(new String[] {
     "current_catalog", "current_database", "current_path", "current_schema", "current_timezone", "current_user",
     "session_user", "user",
   });
@@ -40,11 +40,11 @@ final class ParsedNames extends TreeWalk {
     return walk.never ? Repeatability.NEVER : walk.session ? Repeatability.SESSION : Repeatability.ALWAYS;
   }
 
-  private static Set set(String[] names) {
-    return new HashSet(Arrays.asList((Object[]) names));
+  private static Set<String> set(String[] names) {
+    return new HashSet<>(Arrays.asList(names));
   }
 
-  void visit(TreeNode node) {
+  void visit(TreeNode<?> node) {
     if (never) return;
     if (node instanceof UnresolvedFunction) visitFunction((UnresolvedFunction) node);
     if (node instanceof UnresolvedAttribute) visitName(Scala.list(((UnresolvedAttribute) node).nameParts()));
@@ -52,20 +52,20 @@ final class ParsedNames extends TreeWalk {
   }
 
   private void visitFunction(UnresolvedFunction function) {
-    List parts = Scala.list(function.nameParts());
+    List<String> parts = Scala.list(function.nameParts());
     visitName(parts);
     // Of a given time it is a conversion.
     never |= lastOf(parts).equals("unix_timestamp") && function.arguments().isEmpty();
   }
 
   /** A column may have such a name too; then less is kept. */
-  private void visitName(List parts) {
+  private void visitName(List<String> parts) {
     String name = lastOf(parts);
     never |= CLOCK.contains(name) || CHANCE.contains(name);
     session |= SESSION.contains(name);
   }
 
-  private static String lastOf(List parts) {
-    return ((String) parts.get(parts.size() - 1)).toLowerCase(Locale.ROOT);
+  private static String lastOf(List<String> parts) {
+    return parts.get(parts.size() - 1).toLowerCase(Locale.ROOT);
   }
 }

@@ -66,18 +66,18 @@ public final class PartitionTransform implements Serializable {
 
   /** The value of `source`, which is resolved: a number, or a text. */
   Expression of(Expression source) {
-    ArrayList arguments = new ArrayList();
+    ArrayList<Expression> arguments = new ArrayList<>();
     arguments.add(source);
     return new Invoke(
         Literal$.MODULE$.fromObject(this), method(source.dataType()), type(source.dataType()), Scala.seq(arguments),
-        Scala.seq(new ArrayList()), true, true, true);
+        Scala.seq(new ArrayList<>()), true, true, true);
   }
 
   /** What rows of one partition have in common, by which they are brought together, of what {@link #of} made. */
   static Expression keyOf(Expression value) {
     Invoke made = (Invoke) value;
     PartitionTransform transform = (PartitionTransform) ((Literal) made.targetObject()).value();
-    return transform.kind.equals("identity") ? (Expression) made.arguments().head() : value;
+    return transform.kind.equals("identity") ? made.arguments().head() : value;
   }
 
   private DataType type(DataType source) {

@@ -162,10 +162,10 @@ final class PhysicalColumns implements Serializable {
   }
 
   private boolean isReal(String name) {
-    List parts = parts(name);
+    List<String> parts = parts(name);
     DataType found = logical;
     for (int i = 0; i < parts.size(); i++) {
-      int at = found instanceof StructType ? indexOf((StructType) found, (String) parts.get(i)) : -1;
+      int at = found instanceof StructType ? indexOf((StructType) found, parts.get(i)) : -1;
       if (at < 0) return false;
       found = ((StructType) found).fields()[at].dataType();
     }
@@ -197,21 +197,21 @@ final class PhysicalColumns implements Serializable {
     return null;
   }
 
-  private static List parts(String name) {
+  private static List<String> parts(String name) {
     return SIMPLE_NAME.matcher(name).matches()
         ? Collections.singletonList(name)
         : Scala.list(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
   }
 
   private String translated(String name, StructType constants, boolean byId) {
-    List parts = parts(name);
-    if (indexOf(constants, (String) parts.get(0)) >= 0) return null;
+    List<String> parts = parts(name);
+    if (indexOf(constants, parts.get(0)) >= 0) return null;
     if (byId) return pushedName(parts);
     String[] found = new String[parts.size()];
     DataType from = logical;
     DataType to = physical;
     for (int i = 0; i < found.length; i++) {
-      int at = from instanceof StructType ? indexOf((StructType) from, (String) parts.get(i)) : -1;
+      int at = from instanceof StructType ? indexOf((StructType) from, parts.get(i)) : -1;
       if (at < 0) return null;
       found[i] = ((StructType) to).fields()[at].name();
       from = ((StructType) from).fields()[at].dataType();
@@ -220,8 +220,8 @@ final class PhysicalColumns implements Serializable {
     return QuotingUtils$.MODULE$.quoted(found);
   }
 
-  private String pushedName(List parts) {
-    int at = parts.size() == 1 ? indexOf(logical, (String) parts.get(0)) : -1;
+  private String pushedName(List<String> parts) {
+    int at = parts.size() == 1 ? indexOf(logical, parts.get(0)) : -1;
     if (at < 0 || !physical.fields()[at].metadata().contains(PUSHED_NAME)) return null;
     return QuotingUtils$.MODULE$.quoted(new String[] {physical.fields()[at].metadata().getString(PUSHED_NAME)});
   }

@@ -57,41 +57,41 @@ final class PlanGuard {
     "UnionLoopRef", "View", "WithCTE",
   };
 
-  private static final Set PLACES = set(new String[] {
+  private static final Set<String> PLACES = set(new String[] {
       "InputFileName", "InputFileBlockStart", "InputFileBlockLength", "MonotonicallyIncreasingID", "SparkPartitionID"
   });
-  private static final Set PARSED = union(OPERATORS, PARSED_OPERATORS);
-  private static final Set ANALYZED = union(OPERATORS, ANALYZED_OPERATORS);
+  private static final Set<String> PARSED = union(OPERATORS, PARSED_OPERATORS);
+  private static final Set<String> ANALYZED = union(OPERATORS, ANALYZED_OPERATORS);
 
-  private final Set functions;
-  private final Set tableFunctions;
-  private final Set expressions;
+  private final Set<String> functions;
+  private final Set<String> tableFunctions;
+  private final Set<String> expressions;
 
   /** Names of functions in lower case, names of classes of expressions in full. */
-  PlanGuard(Set functions, Set tableFunctions, Set expressions) {
+  PlanGuard(Set<String> functions, Set<String> tableFunctions, Set<String> expressions) {
     this.functions = functions;
     this.tableFunctions = tableFunctions;
     this.expressions = expressions;
   }
 
-  private static Set set(String[] names) {
-    return new HashSet(Arrays.asList((Object[]) names));
+  private static Set<String> set(String[] names) {
+    return new HashSet<>(Arrays.asList(names));
   }
 
-  private static Set union(String[] left, String[] right) {
-    Set all = set(left);
+  private static Set<String> union(String[] left, String[] right) {
+    Set<String> all = set(left);
     all.addAll(set(right));
     return all;
   }
 
   /** `relations` are the lower-case names of the statement's scans. */
-  void ensureMayAnalyze(LogicalPlan plan, Set relations) {
+  void ensureMayAnalyze(LogicalPlan plan, Set<String> relations) {
     new ParsedWalk(relations).visit(plan);
   }
 
   /** An expression by itself, which reads nothing. */
   void ensureMayAnalyze(Expression expression) {
-    new ParsedWalk(new HashSet()).visit(expression);
+    new ParsedWalk(new HashSet<>()).visit(expression);
   }
 
   void ensureMayRun(LogicalPlan plan, String statementId) {
@@ -104,14 +104,14 @@ final class PlanGuard {
   }
 
   private final class ParsedWalk extends TreeWalk {
-    private final Set relations;
-    private Set ctes = new HashSet();
+    private final Set<String> relations;
+    private Set ctes = new HashSet<>();
 
-    ParsedWalk(Set relations) {
+    ParsedWalk(Set<String> relations) {
       this.relations = relations;
     }
 
-    void visit(TreeNode node) {
+    void visit(TreeNode<?> node) {
       if (node instanceof LogicalPlan) {
         ensureOperator(node, PARSED);
         if (node instanceof UnresolvedRelation) ensureBound((UnresolvedRelation) node);
@@ -138,7 +138,7 @@ final class PlanGuard {
     /** A definition sees those before it and itself, the body sees all of them. */
     private void visitWith(UnresolvedWith with) {
       Set outer = ctes;
-      ctes = new HashSet(outer);
+      ctes = new HashSet<>(outer);
       scala.collection.Iterator definitions = with.cteRelations().iterator();
       while (definitions.hasNext()) {
         scala.Tuple3 definition = (scala.Tuple3) definitions.next();
@@ -150,25 +150,25 @@ final class PlanGuard {
     }
 
     private void ensureBound(UnresolvedRelation relation) {
-      List parts = Scala.list(relation.multipartIdentifier());
-      String name = lower((String) parts.get(parts.size() - 1));
+      List<String> parts = Scala.list(relation.multipartIdentifier());
+      String name = lower(parts.get(parts.size() - 1));
       boolean bound = parts.size() == 1 && !relation.isStreaming() && (relations.contains(name) || ctes.contains(name));
       if (!bound) throw new Refusal("relation", dotted(parts));
     }
 
-    private void ensureListed(TreeNode node, scala.collection.immutable.Seq nameParts, Set listed, String kind) {
-      List parts = withoutSchemaOfBuiltins(Scala.list(nameParts));
-      if (parts.size() != 1 || !listed.contains(lower((String) parts.get(0)))) {
+    private void ensureListed(TreeNode<?> node, scala.collection.immutable.Seq<String> nameParts, Set<String> listed, String kind) {
+      List<String> parts = withoutSchemaOfBuiltins(Scala.list(nameParts));
+      if (parts.size() != 1 || !listed.contains(lower(parts.get(0)))) {
         throw new Refusal(kind, dotted(parts), node.origin());
       }
     }
   }
 
   /** `builtin.abs` and `system.builtin.abs` are Spark's own abs. */
-  private static List withoutSchemaOfBuiltins(List parts) {
+  private static List<String> withoutSchemaOfBuiltins(List<String> parts) {
     int last = parts.size() - 1;
-    boolean builtin = last == 1 || (last == 2 && lower((String) parts.get(0)).equals("system"));
-    return builtin && lower((String) parts.get(last - 1)).equals("builtin") ? parts.subList(last, last + 1) : parts;
+    boolean builtin = last == 1 || (last == 2 && lower(parts.get(0)).equals("system"));
+    return builtin && lower(parts.get(last - 1)).equals("builtin") ? parts.subList(last, last + 1) : parts;
   }
 
   private final class AnalyzedWalk extends TreeWalk {
@@ -178,7 +178,7 @@ final class PlanGuard {
       this.statementId = statementId;
     }
 
-    void visit(TreeNode node) {
+    void visit(TreeNode<?> node) {
       if (node instanceof LogicalRelation) {
         ensureOwnScan((LogicalRelation) node);
         return;
@@ -201,35 +201,35 @@ final class PlanGuard {
   }
 
   private static final class PlaceWalk extends TreeWalk {
-    void visit(TreeNode node) {
+    void visit(TreeNode<?> node) {
       if (node instanceof LogicalRelation) return;
       if (PLACES.contains(simpleName(node.getClass()))) throw new Refusal("place", ((Expression) node).prettyName());
       visitFields(node);
     }
   }
 
-  private static void ensureOperator(TreeNode node, Set allowed) {
-    Class type = node.getClass();
+  private static void ensureOperator(TreeNode<?> node, Set<String> allowed) {
+    Class<?> type = node.getClass();
     if (!type.getName().startsWith(CATALYST) || !allowed.contains(simpleName(type))) {
       throw new Refusal("operator", simpleName(type));
     }
   }
 
-  private void ensureExpression(TreeNode node) {
+  private void ensureExpression(TreeNode<?> node) {
     if (!expressions.contains(node.getClass().getName()) || !callsSpark(node)) {
       throw new Refusal("expression", simpleName(node.getClass()), node.origin());
     }
   }
 
   /** Two expressions call a method by its name; Spark's own functions are made of them, and values of ours in writes. */
-  private static boolean callsSpark(TreeNode node) {
+  private static boolean callsSpark(TreeNode<?> node) {
     if (node instanceof StaticInvoke) return isOfSpark(((StaticInvoke) node).staticObject());
     if (!(node instanceof Invoke)) return true;
     DataType target = ((Invoke) node).targetObject().dataType();
     return target instanceof ObjectType && isOfSpark(((ObjectType) target).cls());
   }
 
-  private static boolean isOfSpark(Class type) {
+  private static boolean isOfSpark(Class<?> type) {
     // No text makes one of these: RowEnforcer puts them above a query.
     if (type == IdentityValues.class || type == SpaceFillingCurve.class) return true;
     for (int i = 0; i < METHODS_OF.length; i++) {
@@ -239,7 +239,7 @@ final class PlanGuard {
   }
 
   /** Scala's objects end in a dollar sign. */
-  private static String simpleName(Class type) {
+  private static String simpleName(Class<?> type) {
     String name = type.getName();
     String simple = name.substring(name.lastIndexOf('.') + 1);
     return simple.endsWith("$") ? simple.substring(0, simple.length() - 1) : simple;
@@ -249,11 +249,11 @@ final class PlanGuard {
     return text.toLowerCase(Locale.ROOT);
   }
 
-  private static String dotted(List parts) {
+  private static String dotted(List<String> parts) {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < parts.size(); i++) {
       if (i > 0) text.append('.');
-      String part = (String) parts.get(i);
+      String part = parts.get(i);
       text.append(part.matches("[A-Za-z0-9_]+") ? part : "`" + part.replace("`", "``") + "`");
     }
     return text.toString();

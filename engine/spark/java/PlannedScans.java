@@ -20,7 +20,7 @@ final class PlannedScans {
     chooseAll(Scala.list(plan.subqueries()));
   }
 
-  private static void chooseAll(List plans) {
-    for (int i = 0; i < plans.size(); i++) chooseFiles((SparkPlan) plans.get(i));
+  private static void chooseAll(List<SparkPlan> plans) {
+    for (int i = 0; i < plans.size(); i++) chooseFiles(plans.get(i));
   }
 }

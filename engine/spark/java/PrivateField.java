@@ -7,7 +7,7 @@ final class PrivateField {
   private PrivateField() {}
 
   /** Null where the class has none of that name. */
-  static Field of(Class owner, String name) {
+  static Field of(Class<?> owner, String name) {
     try {
       Field found = owner.getDeclaredField(name);
       found.setAccessible(true);

@@ -3,10 +3,12 @@ package deltagateway;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CommandExecutionMode$;
-import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.QueryExecution$;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.sql.execution.exchange.EnsureRequirements;
 
@@ -25,7 +27,7 @@ class Query extends QueryExecution {
         plan,
         QueryExecution$.MODULE$.$lessinit$greater$default$3(),
         CommandExecutionMode$.MODULE$.SKIP(),
-        new scala.Some(QueryExecution$.MODULE$.determineShuffleCleanupMode(spark.sessionState().conf())),
+        new scala.Some<>(QueryExecution$.MODULE$.determineShuffleCleanupMode(spark.sessionState().conf())),
         QueryExecution$.MODULE$.$lessinit$greater$default$6(),
         QueryExecution$.MODULE$.$lessinit$greater$default$7(),
         QueryExecution$.MODULE$.$lessinit$greater$default$8());
@@ -50,10 +52,10 @@ class Query extends QueryExecution {
     return new StatementPlanner(spark, inOneTask);
   }
 
-  public scala.collection.immutable.Seq preparations() {
+  public scala.collection.immutable.Seq<Rule<SparkPlan>> preparations() {
     if (isAdaptive) return super.preparations();
-    List rules = new ArrayList();
-    List ofSpark = Scala.list(QueryExecution$.MODULE$.preparations(spark, Scala.none(), false));
+    List<Rule<SparkPlan>> rules = new ArrayList<>();
+    List<Rule<SparkPlan>> ofSpark = Scala.list(QueryExecution$.MODULE$.preparations(spark, Scala.none(), false));
     for (int i = 0; i < ofSpark.size(); i++) {
       rules.add(ofSpark.get(i));
       if (!(ofSpark.get(i) instanceof EnsureRequirements)) continue;

@@ -35,7 +35,7 @@ final class Questions {
   }
 
   /** Adds the Arrow messages of an answer to `messages`; the number of their rows. */
-  long messages(JsonNode question, List messages) throws IOException {
+  long messages(JsonNode question, List<byte[]> messages) throws IOException {
     Socket socket = ask(question);
     try {
       DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16));

@@ -11,12 +11,14 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedStarExceptOrReplace;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.plans.logical.WithWindowDefinition;
 import scala.jdk.javaapi.CollectionConverters;
@@ -27,8 +29,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * So Spark sees a table's own leaf below its name, with the hidden column `_metadata`; a temporary view would hide it.
  */
 final class Relations {
-  private final Map plans = new HashMap();
-  private final Map unlisted = new HashMap();
+  private final Map<String, LogicalPlan> plans = new HashMap<>();
+  private final Map<String, UnlistedColumns> unlisted = new HashMap<>();
   private final FunctionBodies bodies;
 
   Relations(FunctionBodies bodies) {
@@ -52,18 +54,18 @@ final class Relations {
   }
 
   private LogicalPlan placed(LogicalPlan plan, Placing placing) {
-    return bodies.placedIn((LogicalPlan) plan.transformDownWithSubqueries(placing));
+    return bodies.placedIn(plan.transformDownWithSubqueries(placing));
   }
 
   /** A name that a WITH defines is its own from there on; Spark does not find what else may have meant a table of ours. */
   private final class Placing extends scala.runtime.AbstractPartialFunction {
-    private final Set defined = new HashSet();
+    private final Set<String> defined = new HashSet<>();
 
     private LogicalPlan named(UnresolvedRelation relation) {
-      List parts = Scala.list(relation.multipartIdentifier());
-      String name = ((String) parts.get(parts.size() - 1)).toLowerCase(Locale.ROOT);
+      List<String> parts = Scala.list(relation.multipartIdentifier());
+      String name = parts.get(parts.size() - 1).toLowerCase(Locale.ROOT);
       if (parts.size() > 1 || defined.contains(name)) return null;
-      return unlisted.containsKey(name) ? ((UnlistedColumns) unlisted.get(name)).fresh() : (LogicalPlan) plans.get(name);
+      return unlisted.containsKey(name) ? unlisted.get(name).fresh() : plans.get(name);
     }
 
     public boolean isDefinedAt(Object node) {
@@ -79,18 +81,18 @@ final class Relations {
       if (node instanceof Project) return replacements((Project) node);
       if (node instanceof WithWindowDefinition) return windows((WithWindowDefinition) node);
       UnresolvedRelation relation = (UnresolvedRelation) node;
-      return SubqueryAlias$.MODULE$.apply((String) relation.multipartIdentifier().apply(0), named(relation));
+      return SubqueryAlias$.MODULE$.apply(relation.multipartIdentifier().apply(0), named(relation));
     }
 
     /** The definitions of WITH are no children of it, so no walk of Spark's comes there. */
     private UnresolvedWith definitions(UnresolvedWith with) {
       List found = Scala.list(with.cteRelations());
-      List placed = new ArrayList();
+      List placed = new ArrayList<>();
       for (int i = 0; i < found.size(); i++) {
         scala.Tuple3 definition = (scala.Tuple3) found.get(i);
         defined.add(((String) definition._1()).toLowerCase(Locale.ROOT));
         SubqueryAlias plan = (SubqueryAlias) placed((LogicalPlan) definition._2(), this);
-        placed.add(new scala.Tuple3(definition._1(), plan, definition._3()));
+        placed.add(new scala.Tuple3<>(definition._1(), plan, definition._3()));
       }
       return new UnresolvedWith(with.child(), Scala.seq(placed), with.allowRecursion());
     }
@@ -98,7 +100,7 @@ final class Relations {
     /** What a star replaces columns by, as in `|> SET`, is no child of it either. */
     private Project replacements(Project project) {
       List found = Scala.list(project.projectList());
-      List placed = new ArrayList();
+      List placed = new ArrayList<>();
       for (int i = 0; i < found.size(); i++) placed.add(isReplacing(found.get(i)) ? star(found.get(i)) : found.get(i));
       return new Project(Scala.seq(placed), project.child());
     }
@@ -106,20 +108,20 @@ final class Relations {
     private UnresolvedStarExceptOrReplace star(Object found) {
       UnresolvedStarExceptOrReplace star = (UnresolvedStarExceptOrReplace) found;
       List columns = Scala.list((scala.collection.Seq) star.replacements().get());
-      List placed = new ArrayList();
+      List placed = new ArrayList<>();
       for (int i = 0; i < columns.size(); i++) placed.add(inside((Expression) columns.get(i)));
-      return new UnresolvedStarExceptOrReplace(star.target(), star.excepts(), new scala.Some(Scala.seq(placed)));
+      return new UnresolvedStarExceptOrReplace(star.target(), star.excepts(), new scala.Some<>(Scala.seq(placed)));
     }
 
     /** Nor are the windows of a WINDOW clause. */
     private WithWindowDefinition windows(WithWindowDefinition with) {
-      Map placed = new HashMap(CollectionConverters.asJava(with.windowDefinitions()));
+      Map<String, WindowSpecDefinition> placed = new HashMap<>(CollectionConverters.asJava(with.windowDefinitions()));
       Iterator entries = placed.entrySet().iterator();
       while (entries.hasNext()) {
         Map.Entry entry = (Map.Entry) entries.next();
         entry.setValue(inside((Expression) entry.getValue()));
       }
-      scala.collection.immutable.Map windows =
+      scala.collection.immutable.Map<String, WindowSpecDefinition> windows =
           scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(placed));
       return new WithWindowDefinition(windows, with.child(), with.forPipeSQL());
     }
@@ -131,7 +133,7 @@ final class Relations {
   }
 
   private static boolean hasReplacements(Project project) {
-    List found = Scala.list(project.projectList());
+    List<NamedExpression> found = Scala.list(project.projectList());
     for (int i = 0; i < found.size(); i++) {
       if (isReplacing(found.get(i))) return true;
     }

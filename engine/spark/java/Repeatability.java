@@ -46,7 +46,7 @@ final class Repeatability extends TreeWalk {
     return one.equals(SESSION) || other.equals(SESSION) ? SESSION : ALWAYS;
   }
 
-  void visit(TreeNode node) {
+  void visit(TreeNode<?> node) {
     if (never || node instanceof LogicalRelation) return;
     if (node instanceof Sample) never |= !isWhole((Sample) node);
     if (node instanceof Expression) visitExpression((Expression) node);

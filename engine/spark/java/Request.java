@@ -22,10 +22,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /** One statement as Python hands it over: everything in one JSON text, so that it takes one call. */
 final class Request {
   static final ObjectMapper JSON = new ObjectMapper();
-  private static final List OF_ONE_RUN = Arrays.asList((Object[]) new String[] {
-    "id", "instant_us", "spool", "result_bytes_max", "rows_wanted", "bytes_wanted", "pool", "announces_rows",
-    "tells_lineage",
-  });
+  private static final List<String> OF_ONE_RUN = Arrays.asList("id", "instant_us", "spool", "result_bytes_max", "rows_wanted", "bytes_wanted", "pool", "announces_rows",
+    "tells_lineage");
 
   final Steps steps = new Steps();
   final String id;
@@ -35,7 +33,7 @@ final class Request {
   final Scan[] scans;
   final View[] views;
   /** Relations in bodies of functions that the reader may not read directly. */
-  private final Set hiddenRelations;
+  private final Set<String> hiddenRelations;
   /** Rows that are in no files ({@link GivenRows}). */
   final JsonNode given;
   final JsonNode parameters;
@@ -75,12 +73,12 @@ final class Request {
     tellsLineage = node.get("tells_lineage").booleanValue();
     JsonNode listed = node.get("scans");
     scans = new Scan[listed.size()];
-    for (int i = 0; i < scans.length; i++) scans[i] = new Scan((JsonNode) listed.get(i));
+    for (int i = 0; i < scans.length; i++) scans[i] = new Scan(listed.get(i));
     JsonNode stored = node.get("views");
     views = new View[stored.size()];
-    for (int i = 0; i < views.length; i++) views[i] = new View((JsonNode) stored.get(i));
+    for (int i = 0; i < views.length; i++) views[i] = new View(stored.get(i));
     given = node.get("given");
-    hiddenRelations = new HashSet(Arrays.asList((Object[]) texts(node.get("hidden_relations"))));
+    hiddenRelations = new HashSet<>(Arrays.asList(texts(node.get("hidden_relations"))));
     ((ObjectNode) node).remove(OF_ONE_RUN);
     meaning = node.toString();
     rest = node;
@@ -89,13 +87,13 @@ final class Request {
   /** Of its meaning what its columns follow from: not how large the tables are. */
   String shape() {
     JsonNode shape = rest.deepCopy();
-    for (Iterator all = shape.get("scans").elements(); all.hasNext(); ) ((ObjectNode) all.next()).remove("bytes");
+    for (Iterator<JsonNode> all = shape.get("scans").elements(); all.hasNext(); ) ((ObjectNode) all.next()).remove("bytes");
     return shape.toString();
   }
 
   private static String[] texts(JsonNode list) {
     String[] found = new String[list.size()];
-    for (int i = 0; i < found.length; i++) found[i] = ((JsonNode) list.get(i)).textValue();
+    for (int i = 0; i < found.length; i++) found[i] = list.get(i).textValue();
     return found;
   }
 
@@ -114,11 +112,11 @@ final class Request {
   }
 
   String givenName(int number) {
-    return ((JsonNode) given.get(number)).get("relation").textValue();
+    return given.get(number).get("relation").textValue();
   }
 
-  Set relations() {
-    Set names = new HashSet();
+  Set<String> relations() {
+    Set<String> names = new HashSet<>();
     for (int i = 0; i < scans.length; i++) names.add(scans[i].relation.toLowerCase(Locale.ROOT));
     for (int i = 0; i < views.length; i++) names.add(views[i].relation.toLowerCase(Locale.ROOT));
     for (int i = 0; i < given.size(); i++) names.add(givenName(i).toLowerCase(Locale.ROOT));
@@ -141,7 +139,7 @@ final class Request {
     /** The path in a volume that is shown in place of `root`; empty for files elsewhere. */
     final String shownRoot;
     /** Constants that hold paths of files. */
-    final Set pathColumns;
+    final Set<String> pathColumns;
     final String[] allowedRoots;
     final String[] excludedRoots;
     final boolean acceptsHardLinks;
@@ -169,7 +167,7 @@ final class Request {
       metadata = node.get("metadata").textValue();
       root = node.get("root").textValue();
       shownRoot = node.get("shown_root").textValue();
-      pathColumns = new HashSet(Arrays.asList((Object[]) texts(node.get("path_columns"))));
+      pathColumns = new HashSet<>(Arrays.asList(texts(node.get("path_columns"))));
       allowedRoots = texts(node.get("allowed_roots"));
       excludedRoots = texts(node.get("excluded_roots"));
       acceptsHardLinks = node.get("accepts_hard_links").booleanValue();
@@ -178,9 +176,9 @@ final class Request {
       hidden = node.get("hidden").booleanValue();
       bytes = node.get("bytes").longValue();
       schema = columns(node.get("schema"));
-      shown = new HashMap();
-      for (Iterator names = node.get("shown").fieldNames(); names.hasNext(); ) {
-        String name = (String) names.next();
+      shown = new HashMap<>();
+      for (Iterator<String> names = node.get("shown").fieldNames(); names.hasNext(); ) {
+        String name = names.next();
         shown.put(name, node.get("shown").get(name).textValue());
       }
       read = shown.isEmpty() ? schema : readColumns(columns(node.get("read")));
@@ -192,8 +190,8 @@ final class Request {
       rowTracking = node.get("row_tracking").isNull() ? null : new RowTracking(node.get("row_tracking"));
       format = node.get("format").isNull() ? null : new OtherFormat(node.get("format"));
       StructType constants = new StructType();
-      for (Iterator names = node.get("partition_columns").elements(); names.hasNext(); ) {
-        constants = constants.add(schema.apply(((JsonNode) names.next()).textValue()));
+      for (Iterator<JsonNode> names = node.get("partition_columns").elements(); names.hasNext(); ) {
+        constants = constants.add(schema.apply(names.next().textValue()));
       }
       if (deletionVectors != null) constants = constants.add(deletionVectors, StringType$.MODULE$);
       if (selectedRows != null) constants = constants.add(selectedRows, StringType$.MODULE$);
@@ -239,16 +237,16 @@ final class Request {
   /** How files that are no table's are read; `infers`: their columns are what Spark finds in them. */
   static final class OtherFormat {
     final String kind;
-    final scala.collection.immutable.Map options;
+    final scala.collection.immutable.Map<String, String> options;
     final boolean infers;
 
     OtherFormat(JsonNode node) {
       kind = node.get("kind").textValue();
       infers = node.get("infers").booleanValue();
-      Map named = new HashMap();
-      for (Iterator fields = node.get("options").fields(); fields.hasNext(); ) {
-        Map.Entry field = (Map.Entry) fields.next();
-        named.put(field.getKey(), ((JsonNode) field.getValue()).textValue());
+      Map<String, String> named = new HashMap<>();
+      for (Iterator<Map.Entry<String, JsonNode>> fields = node.get("options").fields(); fields.hasNext(); ) {
+        Map.Entry<String, JsonNode> field = fields.next();
+        named.put(field.getKey(), field.getValue().textValue());
       }
       options = scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(named));
     }
@@ -273,7 +271,7 @@ final class Request {
     }
 
     private static long item(JsonNode list, int position) {
-      return ((JsonNode) list.get(position)).longValue();
+      return list.get(position).longValue();
     }
 
     private StructType addTo(StructType constants) {
@@ -282,11 +280,11 @@ final class Request {
   }
 
   /** A list of pairs of texts. */
-  static Map pairs(JsonNode list) {
-    Map found = new HashMap();
+  static Map<String, String> pairs(JsonNode list) {
+    Map<String, String> found = new HashMap<>();
     for (int i = 0; i < list.size(); i++) {
-      JsonNode pair = (JsonNode) list.get(i);
-      found.put(((JsonNode) pair.get(0)).textValue(), ((JsonNode) pair.get(1)).textValue());
+      JsonNode pair = list.get(i);
+      found.put(pair.get(0).textValue(), pair.get(1).textValue());
     }
     return found;
   }
@@ -306,8 +304,8 @@ final class Request {
     final boolean hidden;
     final boolean hidesPlaces;
     /** Spark's settings under which it is analyzed besides the server's; null: the session's own. */
-    final Map settings;
-    final Set unlisted = new HashSet();
+    final Map<String, String> settings;
+    final Set<String> unlisted = new HashSet<>();
     final String[] sources;
     final String[] names;
 
@@ -320,16 +318,16 @@ final class Request {
       hidden = node.get("is_hidden").booleanValue();
       hidesPlaces = node.get("hides_places").booleanValue();
       settings = node.get("settings").isNull() ? null : pairs(node.get("settings"));
-      for (Iterator names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
-        unlisted.add(((JsonNode) names.next()).textValue());
+      for (Iterator<JsonNode> names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
+        unlisted.add(names.next().textValue());
       }
       JsonNode columns = node.get("columns");
       sources = new String[columns.size()];
       names = new String[columns.size()];
       for (int i = 0; i < names.length; i++) {
-        JsonNode column = (JsonNode) columns.get(i);
-        sources[i] = ((JsonNode) column.get(0)).textValue();
-        names[i] = ((JsonNode) column.get(1)).textValue();
+        JsonNode column = columns.get(i);
+        sources[i] = column.get(0).textValue();
+        names[i] = column.get(1).textValue();
       }
     }
   }

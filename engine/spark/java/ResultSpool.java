@@ -29,13 +29,13 @@ final class ResultSpool {
   private static final long FREE_BYTES = 4 << 20;
   private static final long GRANT_BYTES = 32 << 20;
   /** The spools of this process that tasks tell of their files, by folder. */
-  private static final Map GROWING = new ConcurrentHashMap();
+  private static final Map<String, ResultSpool> GROWING = new ConcurrentHashMap<>();
 
   private final File folder;
   private final Request request;
   private final Questions questions;
   private final RowAnnouncer announcer;
-  private final TreeMap segments = new TreeMap();
+  private final TreeMap<Integer, Segment> segments = new TreeMap<>();
   private final ByteArrayOutputStream memory = new ByteArrayOutputStream();
   private OutputStream spilled;
   private long inline;
@@ -51,8 +51,8 @@ final class ResultSpool {
 
   /** Partitions that ended, with what they gave, and the files of tasks that did not. */
   private final BitSet ended = new BitSet();
-  private final Map counts = new HashMap();
-  private final Map written = new HashMap();
+  private final Map<Integer, long[]> counts = new HashMap<>();
+  private final Map<Integer, Segment> written = new HashMap<>();
   /** The first partition of which not all is announced, and what is announced of it; whether anything ever was. */
   private int next;
   private Segment announced;
@@ -95,7 +95,7 @@ final class ResultSpool {
 
   /** Called by a task of this process whose partition has `more` bytes in the file at `path`, so `size` so far. */
   static void grown(String folder, int partition, String path, long more, long size) throws IOException {
-    ResultSpool spool = (ResultSpool) GROWING.get(folder);
+    ResultSpool spool = GROWING.get(folder);
     if (spool == null) return;
     spool.count(more);
     if (spool.announcer != null) spool.grown(partition, new Segment(path, 0, size));
@@ -135,7 +135,7 @@ final class ResultSpool {
     if (part.size > 0) segments.put(Integer.valueOf(partition), kept(part));
     announce();
     for (; ended.get(firstOpen) && !hasEnough(); firstOpen++) {
-      long[] count = (long[]) counts.remove(Integer.valueOf(firstOpen));
+      long[] count = counts.remove(Integer.valueOf(firstOpen));
       rows += count[0];
       values += count[1];
     }
@@ -169,17 +169,17 @@ final class ResultSpool {
     if (announcer == null || (spilled == null && written.isEmpty() && announced == null && !hasFile())) return;
     spill();
     for (; ended.get(next); next++) {
-      Segment segment = (Segment) segments.get(Integer.valueOf(next));
+      Segment segment = segments.get(Integer.valueOf(next));
       if (segment != null) announce(segment);
       else if (announced != null) throw computedAgain();
       announced = null;
     }
-    Segment file = (Segment) written.get(Integer.valueOf(next));
+    Segment file = written.get(Integer.valueOf(next));
     if (file != null) announce(file);
   }
 
   private boolean hasFile() {
-    for (Object segment : segments.values()) if (((Segment) segment).path != null) return true;
+    for (Segment segment : segments.values()) if (segment.path != null) return true;
     return false;
   }
 
@@ -204,7 +204,7 @@ final class ResultSpool {
   }
 
   /** Of the rows that are wanted. */
-  synchronized Iterable segments() {
+  synchronized Iterable<Segment> segments() {
     return segments.headMap(Integer.valueOf(firstOpen)).values();
   }
 

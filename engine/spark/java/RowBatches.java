@@ -42,7 +42,7 @@ final class RowBatches implements AutoCloseable {
   /** Nested columns have memory for so many rows from the start, which grows. */
   private static final int NESTED_ROWS = 16;
 
-  private final scala.collection.Iterator rows;
+  private final scala.collection.Iterator<InternalRow> rows;
   private final int rowsMax;
   private final BufferAllocator allocator;
   private final VectorSchemaRoot root;
@@ -51,7 +51,7 @@ final class RowBatches implements AutoCloseable {
   private ArrowRecordBatch batch;
   private long written;
 
-  RowBatches(scala.collection.Iterator rows, StructType schema, String timeZone, int rowsMax) {
+  RowBatches(scala.collection.Iterator<InternalRow> rows, StructType schema, String timeZone, int rowsMax) {
     this.rows = rows;
     this.rowsMax = rowsMax;
     Schema arrowSchema = ArrowUtils$.MODULE$.toArrowSchema(
@@ -68,19 +68,18 @@ final class RowBatches implements AutoCloseable {
    * sets its length to that of the first offset, another back to 0. Then offsets are missing in the message, which ends
    * processes that read it by pyarrow's `nbytes`, or the message cannot be written.
    */
-  private static void allocateNested(List vectors) {
-    for (Object each : vectors) {
-      FieldVector vector = (FieldVector) each;
+  private static void allocateNested(List<FieldVector> vectors) {
+    for (FieldVector vector : vectors) {
       if (vector.getChildrenFromFields().isEmpty()) continue;
       vector.setInitialCapacity(NESTED_ROWS);
       vector.allocateNew();
     }
   }
 
-  private static ArrowFieldWriter[] columns(List vectors) {
+  private static ArrowFieldWriter[] columns(List<FieldVector> vectors) {
     ArrowFieldWriter[] columns = new ArrowFieldWriter[vectors.size()];
     for (int i = 0; i < columns.length; i++) {
-      FieldVector vector = (FieldVector) vectors.get(i);
+      FieldVector vector = vectors.get(i);
       if (vector instanceof DecimalVector) columns[i] = new Decimals((DecimalVector) vector);
       else if (vector instanceof VarCharVector) columns[i] = new Texts((VarCharVector) vector);
       else columns[i] = ArrowWriter$.MODULE$.createFieldWriter(vector);
@@ -95,7 +94,7 @@ final class RowBatches implements AutoCloseable {
     int count = 0;
     long bytes = 0;
     do {
-      InternalRow row = (InternalRow) rows.next();
+      InternalRow row = rows.next();
       writer.write(row);
       written++;
       if (row instanceof UnsafeRow) bytes += ((UnsafeRow) row).getSizeInBytes();
@@ -122,10 +121,9 @@ final class RowBatches implements AutoCloseable {
     return valueBytes(root.getFieldVectors());
   }
 
-  private static long valueBytes(List vectors) {
+  private static long valueBytes(List<FieldVector> vectors) {
     long bytes = 0;
-    for (Object each : vectors) {
-      FieldVector vector = (FieldVector) each;
+    for (FieldVector vector : vectors) {
       bytes += ownBytes(vector) + valueBytes(vector.getChildrenFromFields());
     }
     return bytes;

@@ -10,24 +10,25 @@ import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable;
-import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$DefaultValueFillMode$;
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$;
+import org.apache.spark.sql.catalyst.analysis.TableOutputResolver;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Descending$;
 import org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
-import org.apache.spark.sql.catalyst.expressions.Descending$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NullOrdering;
 import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.NullsLast$;
 import org.apache.spark.sql.catalyst.expressions.SortDirection;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.SortOrder$;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
@@ -37,8 +38,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.Repartition;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
-import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Sample$;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.UnaryNode;
@@ -46,12 +47,12 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CommandExecutionMode$;
 import org.apache.spark.sql.execution.QueryExecution;
-import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BinaryType;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataType$;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.LongType$;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StringType;
@@ -101,8 +102,8 @@ final class RowEnforcer {
         source.analyzed(), request.get("columns"), request.get("by_name").booleanValue(),
         request.get("fields").textValue(), ofStatement);
     boolean isArranged = request.get("is_arranged").booleanValue();
-    for (Iterator steps = request.get("steps").elements(); steps.hasNext(); ) {
-      JsonNode step = (JsonNode) steps.next();
+    for (Iterator<JsonNode> steps = request.get("steps").elements(); steps.hasNext(); ) {
+      JsonNode step = steps.next();
       if (step.get("counters").size() > 0) {
         plan = arranged(plan, isLiteral, step.get("spread_by"), false);
         isArranged = true;
@@ -125,7 +126,7 @@ final class RowEnforcer {
 
   /** Rows of literals fit into one task; a task per row would write a file per row. */
   static boolean isLiteral(LogicalPlan plan) {
-    List leaves = Scala.list(plan.collectLeaves());
+    List<LogicalPlan> leaves = Scala.list(plan.collectLeaves());
     for (int i = 0; i < leaves.size(); i++) {
       if (!(leaves.get(i) instanceof LocalRelation || leaves.get(i) instanceof ResolvedInlineTable)) return false;
     }
@@ -135,12 +136,12 @@ final class RowEnforcer {
   private LogicalPlan assigned(
       LogicalPlan source, JsonNode columns, boolean isByName, String fieldsBy, StoreAssignment casts) {
     StructType schema = (StructType) DataType$.MODULE$.fromJson(columns.textValue());
-    ArrayList expected = new ArrayList();
+    ArrayList<Attribute> expected = new ArrayList<>();
     StructField[] fields = schema.fields();
     for (int i = 0; i < fields.length; i++) {
       expected.add(new AttributeReference(
           fields[i].name(), fields[i].dataType().asNullable(), true, fields[i].metadata(),
-          NamedExpression$.MODULE$.newExprId(), Scala.seq(new ArrayList())));
+          NamedExpression$.MODULE$.newExprId(), Scala.seq(new ArrayList<>())));
     }
     LogicalPlan query = source;
     boolean byName = isByName;
@@ -159,15 +160,15 @@ final class RowEnforcer {
 
   /** Missing fields become NULL, at any depth. */
   private static scala.Enumeration.Value filled() {
-    return TableOutputResolver$DefaultValueFillMode$.MODULE$.RECURSE();
+    return TableOutputResolver.DefaultValueFillMode$.MODULE$.RECURSE();
   }
 
   /** Whether columns of the same number have structs of other names, or of the same in another order. */
-  private static boolean differInFields(LogicalPlan query, List expected) {
-    List output = Scala.list(query.output());
+  private static boolean differInFields(LogicalPlan query, List<Attribute> expected) {
+    List<Attribute> output = Scala.list(query.output());
     if (output.size() != expected.size()) return false;
     for (int i = 0; i < output.size(); i++) {
-      if (differInFields(((Attribute) output.get(i)).dataType(), ((Attribute) expected.get(i)).dataType())) return true;
+      if (differInFields(output.get(i).dataType(), expected.get(i).dataType())) return true;
     }
     return false;
   }
@@ -194,11 +195,11 @@ final class RowEnforcer {
   }
 
   /** The columns of the query under the names of those that they go into. */
-  private static LogicalPlan renamed(LogicalPlan query, List expected) {
-    List output = Scala.list(query.output());
-    ArrayList named = new ArrayList();
+  private static LogicalPlan renamed(LogicalPlan query, List<Attribute> expected) {
+    List<Attribute> output = Scala.list(query.output());
+    ArrayList named = new ArrayList<>();
     for (int i = 0; i < output.size(); i++) {
-      named.add(alias((Expression) output.get(i), ((Attribute) expected.get(i)).name(), Scala.none()));
+      named.add(alias((Expression) output.get(i), expected.get(i).name(), Scala.none()));
     }
     return new Project(Scala.seq(named), query);
   }
@@ -226,15 +227,15 @@ final class RowEnforcer {
   }
 
   private LogicalPlan projected(LogicalPlan plan, JsonNode step) throws Exception {
-    ArrayList named = new ArrayList();
-    for (Iterator expressions = step.get("expressions").elements(); expressions.hasNext(); ) {
-      JsonNode each = (JsonNode) expressions.next();
+    ArrayList named = new ArrayList<>();
+    for (Iterator<JsonNode> expressions = step.get("expressions").elements(); expressions.hasNext(); ) {
+      JsonNode each = expressions.next();
       Expression parsed = spark.sessionState().sqlParser().parseExpression(each.get("text").textValue());
       guard.ensureMayAnalyze(parsed);
       named.add(alias(parsed, each.get("name").textValue(), Scala.none()));
     }
-    for (Iterator counters = step.get("counters").elements(); counters.hasNext(); ) {
-      JsonNode each = (JsonNode) counters.next();
+    for (Iterator<JsonNode> counters = step.get("counters").elements(); counters.hasNext(); ) {
+      JsonNode each = counters.next();
       String name = each.get("name").textValue();
       Expression value = new IdentityValues(name, each.get("first").longValue(), each.get("step").longValue()).value();
       named.add(alias(value, name, Scala.none()));
@@ -243,9 +244,9 @@ final class RowEnforcer {
   }
 
   private LogicalPlan stored(LogicalPlan plan, StructType schema) {
-    List output = Scala.list(plan.output());
+    List<Attribute> output = Scala.list(plan.output());
     StructField[] fields = schema.fields();
-    ArrayList named = new ArrayList();
+    ArrayList named = new ArrayList<>();
     for (int i = 0; i < fields.length; i++) {
       Expression value = (Expression) output.get(i);
       // No cast makes a field required that may be NULL by its type; checks have seen that it has a value.
@@ -261,19 +262,19 @@ final class RowEnforcer {
   /** With the partition values that are made from columns, which the files hold too. */
   private LogicalPlan partitioned(LogicalPlan plan, JsonNode partitions) throws Exception {
     if (partitions.isEmpty()) return plan;
-    List columns = Scala.list(plan.output());
-    ArrayList sources = new ArrayList(columns);
+    List<Attribute> columns = Scala.list(plan.output());
+    ArrayList sources = new ArrayList<>(columns);
     for (int i = 0; i < partitions.size(); i++) {
-      JsonNode each = (JsonNode) partitions.get(i);
+      JsonNode each = partitions.get(i);
       Expression parsed = spark.sessionState().sqlParser().parseExpression(each.get("text").textValue());
       guard.ensureMayAnalyze(parsed);
       sources.add(alias(parsed, each.get("name").textValue(), Scala.none()));
     }
     Project resolved = (Project) execution(new Project(Scala.seq(sources), plan)).analyzed();
     List found = Scala.list(resolved.projectList());
-    ArrayList named = new ArrayList(found.subList(0, columns.size()));
+    ArrayList named = new ArrayList<>(found.subList(0, columns.size()));
     for (int i = 0; i < partitions.size(); i++) {
-      JsonNode each = (JsonNode) partitions.get(i);
+      JsonNode each = partitions.get(i);
       Expression source = ((Alias) found.get(columns.size() + i)).child();
       PartitionTransform transform =
           PartitionTransform.into(each.get("transform").textValue(), each.get("width").intValue(), source.dataType());
@@ -282,7 +283,7 @@ final class RowEnforcer {
     return new Project(Scala.seq(named), resolved.child());
   }
 
-  private scala.Option zone() {
+  private scala.Option<String> zone() {
     return scala.Option.apply(spark.sessionState().conf().sessionLocalTimeZone());
   }
 
@@ -308,7 +309,7 @@ final class RowEnforcer {
 
   /** Partition values are made behind the shuffle, which so has no more columns than the files. */
   private LogicalPlan rebalancedBelow(Project made) {
-    List keys = new ArrayList();
+    List keys = new ArrayList<>();
     List columns = Scala.list(made.projectList());
     for (int i = columns.size() - request.get("partitions").size(); i < columns.size(); i++) {
       keys.add(PartitionTransform.keyOf(((Alias) columns.get(i)).child()));
@@ -320,18 +321,18 @@ final class RowEnforcer {
   private LogicalPlan sorted(LogicalPlan plan, boolean isDivided) throws Exception {
     JsonNode columns = request.get("order");
     if (columns.isEmpty()) return plan;
-    List keys = named(plan, request.get("partition_columns"));
-    ArrayList orders = new ArrayList();
+    List<Expression> keys = named(plan, request.get("partition_columns"));
+    ArrayList<SortOrder> orders = new ArrayList<>();
     for (int i = 0; i < keys.size(); i++) {
-      orders.add(SortOrder$.MODULE$.apply((Expression) keys.get(i), Ascending$.MODULE$, Scala.seq(new ArrayList())));
+      orders.add(SortOrder$.MODULE$.apply(keys.get(i), Ascending$.MODULE$, Scala.seq(new ArrayList<>())));
     }
     for (int i = 0; i < columns.size(); i++) {
-      JsonNode each = (JsonNode) columns.get(i);
+      JsonNode each = columns.get(i);
       orders.add(new SortOrder(
           sortKey(plan, each),
           each.get("descending").booleanValue() ? (SortDirection) Descending$.MODULE$ : (SortDirection) Ascending$.MODULE$,
           each.get("nulls_first").booleanValue() ? (NullOrdering) NullsFirst$.MODULE$ : (NullOrdering) NullsLast$.MODULE$,
-          Scala.seq(new ArrayList())));
+          Scala.seq(new ArrayList<>())));
     }
     boolean isOfAll = isDistributed("range") || keys.isEmpty() && !isDistributed("none") && !isDistributed("hash");
     return new Sort(Scala.seq(orders), isOfAll && !isDivided, plan, Scala.none());
@@ -346,7 +347,7 @@ final class RowEnforcer {
     Expression parsed = spark.sessionState().sqlParser().parseExpression(column.get("text").textValue());
     guard.ensureMayAnalyze(parsed);
     if (!column.hasNonNull("transform")) return parsed;
-    ArrayList named = new ArrayList();
+    ArrayList named = new ArrayList<>();
     named.add(alias(parsed, "key", Scala.none()));
     Project resolved = (Project) execution(new Project(Scala.seq(named), plan)).analyzed();
     Expression source = ((Alias) resolved.projectList().head()).child();
@@ -364,7 +365,7 @@ final class RowEnforcer {
   private boolean isSmall(LogicalPlan plan) {
     LogicalPlan source = plan;
     while (source instanceof Project || source instanceof Filter || source instanceof SubqueryAlias) {
-      source = (LogicalPlan) ((UnaryNode) source).child();
+      source = ((UnaryNode) source).child();
     }
     if (!(source instanceof LeafNode || source instanceof Union || source instanceof Join)) return false;
     BigInteger small = BigInteger.valueOf(request.get("small_bytes").longValue());
@@ -375,9 +376,9 @@ final class RowEnforcer {
   private static BigInteger bytes(LogicalPlan plan) {
     BigInteger sum = BigInteger.ZERO;
     boolean isInline = false;
-    List leaves = Scala.list(plan.collectLeaves());
+    List<LogicalPlan> leaves = Scala.list(plan.collectLeaves());
     for (int i = 0; i < leaves.size(); i++) {
-      LogicalPlan leaf = (LogicalPlan) leaves.get(i);
+      LogicalPlan leaf = leaves.get(i);
       isInline |= leaf instanceof ResolvedInlineTable;
       if (!(leaf instanceof ResolvedInlineTable)) sum = sum.add(leaf.stats().sizeInBytes().bigInteger());
     }
@@ -392,12 +393,12 @@ final class RowEnforcer {
   }
 
   private static List named(LogicalPlan plan, JsonNode names) {
-    Set wanted = new HashSet();
-    for (int i = 0; i < names.size(); i++) wanted.add(((JsonNode) names.get(i)).textValue());
-    List output = Scala.list(plan.output());
-    ArrayList found = new ArrayList();
+    Set<String> wanted = new HashSet<>();
+    for (int i = 0; i < names.size(); i++) wanted.add(names.get(i).textValue());
+    List<Attribute> output = Scala.list(plan.output());
+    ArrayList<Attribute> found = new ArrayList<>();
     for (int i = 0; i < output.size(); i++) {
-      if (wanted.contains(((Attribute) output.get(i)).name())) found.add(output.get(i));
+      if (wanted.contains(output.get(i).name())) found.add(output.get(i));
     }
     return found;
   }
@@ -412,13 +413,13 @@ final class RowEnforcer {
     LogicalPlan axes = axes(plan, curve.get("columns"));
     SpaceFillingCurve place = new SpaceFillingCurve(
         axes.schema(), sample(axes, curve.get("sampled").doubleValue()), curve.get("is_hilbert").booleanValue(), numFiles);
-    ArrayList columns = new ArrayList(Scala.list(plan.output()));
-    List values = new ArrayList();
-    List aliases = Scala.list(((Project) axes).projectList());
+    ArrayList columns = new ArrayList<>(Scala.list(plan.output()));
+    List values = new ArrayList<>();
+    List<NamedExpression> aliases = Scala.list(((Project) axes).projectList());
     for (int i = 0; i < aliases.size(); i++) values.add(((Alias) aliases.get(i)).child());
     columns.add(alias(place.of(values), "place", Scala.none()));
     LogicalPlan placed = new Project(Scala.seq(columns), plan);
-    Attribute key = (Attribute) placed.output().last();
+    Attribute key = placed.output().last();
     List partition = named(placed, request.get("partition_columns"));
     LogicalPlan spread = rebalanced(placed, partition);
     if (spreads) {
@@ -426,7 +427,7 @@ final class RowEnforcer {
       spread = new RepartitionByExpression(
           Scala.seq(Collections.singletonList(file)), placed, scala.Option.apply(Integer.valueOf(numFiles)), Scala.none());
     }
-    ArrayList order = new ArrayList();
+    ArrayList order = new ArrayList<>();
     for (int i = 0; i < partition.size(); i++) order.add(ascending((Expression) partition.get(i)));
     order.add(ascending(key));
     return new Project((scala.collection.immutable.Seq) plan.output(), new Sort(Scala.seq(order), false, spread, Scala.none()));
@@ -434,9 +435,9 @@ final class RowEnforcer {
 
   /** The values of the columns that the curve goes through. */
   private LogicalPlan axes(LogicalPlan plan, JsonNode columns) throws Exception {
-    ArrayList axes = new ArrayList();
+    ArrayList axes = new ArrayList<>();
     for (int i = 0; i < columns.size(); i++) {
-      Expression axis = spark.sessionState().sqlParser().parseExpression(((JsonNode) columns.get(i)).textValue());
+      Expression axis = spark.sessionState().sqlParser().parseExpression(columns.get(i).textValue());
       guard.ensureMayAnalyze(axis);
       axes.add(alias(axis, "axis" + i, Scala.none()));
     }
@@ -457,7 +458,7 @@ final class RowEnforcer {
   }
 
   private static Alias alias(Expression value, String name, scala.Option metadata) {
-    return new Alias(value, name, NamedExpression$.MODULE$.newExprId(), Scala.seq(new ArrayList()), metadata,
-        Scala.seq(new ArrayList()));
+    return new Alias(value, name, NamedExpression$.MODULE$.newExprId(), Scala.seq(new ArrayList<>()), metadata,
+        Scala.seq(new ArrayList<>()));
   }
 }

@@ -39,7 +39,7 @@ final class RowIds {
     this.names = names;
   }
 
-  static void addFields(List fields) {
+  static void addFields(List<StructField> fields) {
     for (int i = 0; i < NAMES.length; i++) {
       fields.add(FileSourceConstantMetadataStructField$.MODULE$.apply(NAMES[i], LongType$.MODULE$, true));
     }
@@ -60,15 +60,15 @@ final class RowIds {
   }
 
   /** What replaces `asked`, the hidden column that the query knows: Spark's own, `given`, and our fields. */
-  Alias shown(Attribute asked, Attribute given, List output) {
+  Alias shown(Attribute asked, Attribute given, List<Attribute> output) {
     Expression value = names == null ? given : struct(given, output);
     return new Alias(
         value, asked.name(), asked.exprId(), asked.qualifier(), scala.Option.apply(asked.metadata()),
-        Scala.seq(new ArrayList()));
+        Scala.seq(new ArrayList<>()));
   }
 
-  private Expression struct(Attribute given, List output) {
-    List parts = new ArrayList();
+  private Expression struct(Attribute given, List<Attribute> output) {
+    List<Expression> parts = new ArrayList<>();
     String[] fields = ((StructType) given.dataType()).fieldNames();
     for (int i = 0; i < fields.length; i++) add(parts, fields[i], TableScan.field(given, fields[i]));
     Attribute base = TableScan.named(output, names.baseRowId);
@@ -83,13 +83,13 @@ final class RowIds {
     return new CreateNamedStruct(Scala.seq(parts));
   }
 
-  private static void add(List parts, String name, Expression value) {
+  private static void add(List<Expression> parts, String name, Expression value) {
     parts.add(Literal$.MODULE$.apply(name));
     parts.add(value);
   }
 
-  private static Expression kept(String column, Expression otherwise, List output) {
+  private static Expression kept(String column, Expression otherwise, List<Attribute> output) {
     if (column == null) return otherwise;
-    return new Coalesce(Scala.seq(Arrays.asList(new Object[] {TableScan.named(output, column), otherwise})));
+    return new Coalesce(Scala.seq(Arrays.asList(TableScan.named(output, column), otherwise)));
   }
 }

@@ -26,7 +26,7 @@ final class RowIndexes extends ParquetRowIndexUtil.RowIndexGenerator {
   }
 
   /** Makes the reader of `rows`, if it reads batches, count up the column at this position. */
-  static void count(scala.collection.Iterator rows, int position) {
+  static void count(scala.collection.Iterator<?> rows, int position) {
     if (READER == null || GENERATOR == null || !(rows instanceof RecordReaderIterator)) return;
     try {
       Object reader = READER.get(rows);
@@ -38,7 +38,7 @@ final class RowIndexes extends ParquetRowIndexUtil.RowIndexGenerator {
 
   public void initFromPageReadStore(PageReadStore group) {
     isGapless = group.getRowIndexOffset().isPresent() && !group.getRowIndexes().isPresent();
-    if (isGapless) next = ((Long) group.getRowIndexOffset().get()).longValue();
+    if (isGapless) next = group.getRowIndexOffset().get().longValue();
     else super.initFromPageReadStore(group);
   }
 

@@ -27,7 +27,7 @@ final class RowValues {
   static void put(ObjectNode answer, StructType type, InternalRow[] rows, long bytesMax) {
     answer.put("row_type", type.json());
     ArrayNode texts = answer.putArray("rows");
-    UnsafeProjection projection = UnsafeProjection$.MODULE$.create((StructType) type.asNullable());
+    UnsafeProjection projection = UnsafeProjection$.MODULE$.create(type.asNullable());
     long total = 0;
     for (int i = 0; i < rows.length; i++) {
       byte[] bytes = projection.apply(rows[i]).getBytes();

@@ -73,7 +73,7 @@ final class RunSettings {
 
   private final SparkSession spark;
   private final SessionSettings session;
-  private Map changes = new HashMap();
+  private Map<String, String> changes = new HashMap<>();
   private SomeRows some;
 
   RunSettings(SparkSession spark, SessionSettings session) {
@@ -156,7 +156,7 @@ final class RunSettings {
     if (fixed && !session.hasSet(ADAPTIVE)) query.beFixed();
     int most = session.with(changes).numShufflePartitions();
     long partitions = oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
-    changes = new HashMap(changes);
+    changes = new HashMap<>(changes);
     changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
     if (bytes <= ONE_TASK_MAX && hasManyExpressions(query.optimizedPlan())) {
       changes.put("spark.sql.codegen.wholeStage", "false");
@@ -186,7 +186,7 @@ final class RunSettings {
   private static boolean hasManyExpressions(LogicalPlan plan) {
     final int[] count = {0};
     new TreeWalk() {
-      void visit(TreeNode node) {
+      void visit(TreeNode<?> node) {
         if (++count[0] <= COMPILED_MAX) visitFields(node);
       }
     }.visit(plan);
@@ -194,7 +194,7 @@ final class RunSettings {
   }
 
   private void planByCost() {
-    changes = new HashMap();
+    changes = new HashMap<>();
     if (session.with(changes).autoBroadcastJoinThreshold() == SPARK_BROADCAST) {
       changes.put(BROADCAST, Long.toString(OUR_BROADCAST));
     }
@@ -212,14 +212,14 @@ final class RunSettings {
    * The one partition of a scan is made of all its files, which may be none. It is asked for its files when
    * it is planned, so a join could not leave out any of them later.
    */
-  private static void markOneTask(List relations) {
+  private static void markOneTask(List<Object> relations) {
     for (int i = 0; i < relations.size(); i++) {
       ((LogicalRelation) relations.get(i)).setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), Boolean.TRUE);
     }
   }
 
   /** Runs `work` with the settings, on this thread. */
-  Object during(scala.Function0 work) {
+  Object during(scala.Function0<?> work) {
     SQLConf settings = session.with(changes);
     return SQLConf$.MODULE$.withExistingConf(settings, work);
   }

@@ -1,28 +1,31 @@
 package deltagateway;
 
+import java.util.List;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** The few conversions between Java's and Scala's collections that the other classes need. */
 final class Scala {
   private Scala() {}
 
-  static scala.collection.immutable.Seq seq(java.util.List list) {
+  static <T> Seq<T> seq(List<T> list) {
     return CollectionConverters.asScala(list).toSeq();
   }
 
-  static java.util.List list(scala.collection.Seq seq) {
+  static <T> List<T> list(scala.collection.Seq<T> seq) {
     return CollectionConverters.asJava(seq);
   }
 
-  static scala.collection.immutable.Map emptyMap() {
+  static <K, V> Map<K, V> emptyMap() {
     return scala.collection.immutable.Map$.MODULE$.empty();
   }
 
-  static scala.Option none() {
+  static <T> scala.Option<T> none() {
     return scala.Option.empty();
   }
 
-  static scala.reflect.ClassTag classTag(Class type) {
+  static <T> scala.reflect.ClassTag<T> classTag(Class<T> type) {
     return scala.reflect.ClassTag$.MODULE$.apply(type);
   }
 }

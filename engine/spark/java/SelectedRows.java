@@ -33,10 +33,10 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 final class SelectedRows extends scala.runtime.AbstractFunction1 implements Serializable {
   private final Expression[] conditions;
-  private final scala.collection.immutable.Seq columns;
+  private final scala.collection.immutable.Seq<Expression> columns;
 
   /** Both are of columns by their places in a batch. */
-  SelectedRows(Expression[] conditions, scala.collection.immutable.Seq columns) {
+  SelectedRows(Expression[] conditions, scala.collection.immutable.Seq<Expression> columns) {
     this.conditions = conditions;
     this.columns = columns;
   }
@@ -44,15 +44,15 @@ final class SelectedRows extends scala.runtime.AbstractFunction1 implements Seri
   public Object apply(Object batches) {
     Condition[] prepared = new Condition[conditions.length];
     for (int i = 0; i < prepared.length; i++) prepared[i] = prepared(conditions[i]);
-    return new Rows((scala.collection.Iterator) batches, prepared, UnsafeProjection$.MODULE$.create(columns));
+    return new Rows((scala.collection.Iterator<ColumnarBatch>) batches, prepared, UnsafeProjection$.MODULE$.create(columns));
   }
 
   private static Condition prepared(Expression condition) {
     boolean isEquality = condition instanceof EqualTo || condition instanceof In;
-    List operands = isEquality ? Scala.list(condition.children()) : new ArrayList();
+    List<Expression> operands = isEquality ? Scala.list(condition.children()) : new ArrayList<>();
     if (!isEquality || !(operands.get(0) instanceof BoundReference)) return new Evaluated(condition);
     BoundReference column = (BoundReference) operands.get(0);
-    List values = new ArrayList();
+    List<Object> values = new ArrayList<>();
     for (int i = 1; i < operands.size(); i++) {
       if (!(operands.get(i) instanceof Literal)) return new Evaluated(condition);
       values.add(((Literal) operands.get(i)).value());
@@ -75,7 +75,7 @@ final class SelectedRows extends scala.runtime.AbstractFunction1 implements Seri
     private final boolean isLong;
     private final long[] values;
 
-    Numbers(int column, List values, boolean isLong) {
+    Numbers(int column, List<Object> values, boolean isLong) {
       this.column = column;
       this.isLong = isLong;
       this.values = new long[values.size()];
@@ -106,9 +106,9 @@ final class SelectedRows extends scala.runtime.AbstractFunction1 implements Seri
     private final int column;
     private final UTF8String[] values;
 
-    Texts(int column, List values) {
+    Texts(int column, List<Object> values) {
       this.column = column;
-      this.values = (UTF8String[]) values.toArray(new UTF8String[0]);
+      this.values = values.toArray(new UTF8String[0]);
     }
 
     int keep(ColumnarBatch batch, int[] rows, int count) {
@@ -162,7 +162,7 @@ final class SelectedRows extends scala.runtime.AbstractFunction1 implements Seri
   }
 
   private static final class Rows extends scala.collection.AbstractIterator {
-    private final scala.collection.Iterator batches;
+    private final scala.collection.Iterator<ColumnarBatch> batches;
     private final Condition[] conditions;
     private final UnsafeProjection columns;
     private ColumnarBatch batch;
@@ -170,7 +170,7 @@ final class SelectedRows extends scala.runtime.AbstractFunction1 implements Seri
     private int count;
     private int next;
 
-    Rows(scala.collection.Iterator batches, Condition[] conditions, UnsafeProjection columns) {
+    Rows(scala.collection.Iterator<ColumnarBatch> batches, Condition[] conditions, UnsafeProjection columns) {
       this.batches = batches;
       this.conditions = conditions;
       this.columns = columns;
@@ -178,7 +178,7 @@ final class SelectedRows extends scala.runtime.AbstractFunction1 implements Seri
 
     public boolean hasNext() {
       while (next == count && batches.hasNext()) {
-        batch = (ColumnarBatch) batches.next();
+        batch = batches.next();
         next = 0;
         count = batch.numRows();
         if (rows.length < count) rows = new int[count];

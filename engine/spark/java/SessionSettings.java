@@ -20,8 +20,8 @@ final class SessionSettings {
   private static final int COPIES_MAX = 64;
 
   private final SparkSession spark;
-  private final Set own = ConcurrentHashMap.newKeySet();
-  private final Map copies = new HashMap();
+  private final Set<Object> own = ConcurrentHashMap.newKeySet();
+  private final Map<Map<String, String>, SQLConf> copies = new HashMap<>();
   private final AtomicLong changes = new AtomicLong();
 
   SessionSettings(SparkSession spark) {
@@ -61,16 +61,15 @@ final class SessionSettings {
   }
 
   /** Those of the session with `changes`, key -> value, but for keys that it set. */
-  SQLConf with(Map changes) {
-    Map made = new HashMap(changes);
+  SQLConf with(Map<String, String> changes) {
+    Map<String, String> made = new HashMap<>(changes);
     made.keySet().removeAll(own);
     synchronized (copies) {
-      SQLConf copy = (SQLConf) copies.get(made);
+      SQLConf copy = copies.get(made);
       if (copy != null) return copy;
       copy = spark.sessionState().conf().clone();
-      for (Object each : made.entrySet()) {
-        Map.Entry entry = (Map.Entry) each;
-        copy.setConfString((String) entry.getKey(), (String) entry.getValue());
+      for (Map.Entry<String, String> entry : made.entrySet()) {
+        copy.setConfString(entry.getKey(), entry.getValue());
       }
       if (copies.size() >= COPIES_MAX) copies.clear();
       copies.put(made, copy);

@@ -69,11 +69,10 @@ final class SharedVector {
   }
 
   private static Field[] fields() {
-    List found = new ArrayList();
+    List<Field> found = new ArrayList<>();
     for (int i = 0; i < ARRAYS.length; i++) found.add(PrivateField.of(OnHeapColumnVector.class, ARRAYS[i]));
-    found.addAll(Arrays.asList(new Object[] {
-        PrivateField.of(WritableColumnVector.class, "capacity"), PrivateField.of(WritableColumnVector.class, "numNulls"),
-        PrivateField.of(WritableColumnVector.class, "dictionary")}));
-    return found.contains(null) ? null : (Field[]) found.toArray(new Field[0]);
+    found.addAll(Arrays.asList(PrivateField.of(WritableColumnVector.class, "capacity"), PrivateField.of(WritableColumnVector.class, "numNulls"),
+        PrivateField.of(WritableColumnVector.class, "dictionary")));
+    return found.contains(null) ? null : found.toArray(new Field[0]);
   }
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.SparkSession;
@@ -23,7 +24,7 @@ final class ShownColumns {
   private final SparkSession spark;
   private final ListedFileIndex files;
   /** Name -> {@link Form}; made for the first filter on such a column. */
-  private Map forms;
+  private Map<String, Form> forms;
 
   ShownColumns(SparkSession spark, ListedFileIndex files) {
     this.spark = spark;
@@ -36,16 +37,16 @@ final class ShownColumns {
     Attribute read = (Attribute) expression.references().head();
     if (!read.metadata().contains(Request.Scan.READ)) return null;
     if (forms == null) forms = forms();
-    Form form = (Form) forms.get(read.name());
+    Form form = forms.get(read.name());
     return form != null && form.isOf(expression) ? read.name() : null;
   }
 
-  private Map forms() {
-    Map found = new HashMap();
+  private Map<String, Form> forms() {
+    Map<String, Form> found = new HashMap<>();
     LogicalPlan shown = new TableScan(spark, files).optimizedColumns();
     if (!(shown instanceof Project)) return found;
-    for (Iterator columns = Scala.list(((Project) shown).projectList()).iterator(); columns.hasNext(); ) {
-      Object column = columns.next();
+    for (Iterator<NamedExpression> columns = Scala.list(((Project) shown).projectList()).iterator(); columns.hasNext(); ) {
+      NamedExpression column = columns.next();
       if (!(column instanceof Alias) || ((Alias) column).child().references().size() != 1) continue;
       Expression value = ((Alias) column).child();
       Attribute read = (Attribute) value.references().head();
@@ -62,7 +63,7 @@ final class ShownColumns {
     Form(Attribute read, Expression value) {
       this.column = new AttributeReference(
           read.name(), read.dataType(), true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(),
-          Scala.seq(new ArrayList()));
+          Scala.seq(new ArrayList<>()));
       this.value = general(value);
     }
 
@@ -71,7 +72,7 @@ final class ShownColumns {
     }
 
     private Expression general(Expression expression) {
-      return (Expression) expression.transformUp(new scala.runtime.AbstractPartialFunction() {
+      return expression.transformUp(new scala.runtime.AbstractPartialFunction() {
         public boolean isDefinedAt(Object node) {
           return node instanceof AttributeReference;
         }

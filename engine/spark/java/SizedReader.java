@@ -2,14 +2,15 @@ package deltagateway;
 
 import java.io.Serializable;
 import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.util.TaskCompletionListener;
 
 /** Reads files whose lengths are known from their table's metadata, see {@link FewRequests}. */
 final class SizedReader extends scala.runtime.AbstractFunction1 implements Serializable {
-  private final scala.Function1 reader;
+  private final scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader;
 
-  SizedReader(scala.Function1 reader) {
+  SizedReader(scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader) {
     this.reader = reader;
   }
 

@@ -57,7 +57,7 @@ final class SomeRows {
 
   /** Whether the log can say of which files all rows are wanted. */
   private static boolean areKnown(scala.Tuple4 operation) {
-    List filters = new ArrayList(Scala.list((scala.collection.Seq) operation._2()));
+    List filters = new ArrayList<>(Scala.list((scala.collection.Seq) operation._2()));
     filters.addAll(Scala.list((scala.collection.Seq) operation._3()));
     for (int i = filters.size() - 1; i >= 0; i--) {
       if (TableScan.isLive((Expression) filters.get(i))) filters.remove(i);

@@ -65,8 +65,8 @@ public final class SpaceFillingCurve implements Serializable {
   }
 
   /** The place of a row with these values on the axes. */
-  Expression of(List values) {
-    ArrayList named = new ArrayList();
+  Expression of(List<?> values) {
+    ArrayList named = new ArrayList<>();
     for (int i = 0; i < values.size(); i++) {
       named.add(Literal$.MODULE$.apply("axis" + i));
       named.add(values.get(i));
@@ -80,10 +80,10 @@ public final class SpaceFillingCurve implements Serializable {
   }
 
   private Expression call(String method, DataType type, Expression argument, boolean isDeterministic) {
-    List arguments = new ArrayList();
+    List<Expression> arguments = new ArrayList<>();
     arguments.add(argument);
     return new Invoke(
-        Literal$.MODULE$.fromObject(this), method, type, Scala.seq(arguments), Scala.seq(new ArrayList()), false, false,
+        Literal$.MODULE$.fromObject(this), method, type, Scala.seq(arguments), Scala.seq(new ArrayList<>()), false, false,
         isDeterministic);
   }
 
@@ -131,7 +131,7 @@ public final class SpaceFillingCurve implements Serializable {
     int found;
     if (limits instanceof long[]) found = upper((long[]) limits, longAt(row, column));
     else if (limits instanceof double[]) found = upper((double[]) limits, doubleAt(row, column));
-    else found = upper((Comparable[]) limits, (Comparable) row.get(column, types[column]));
+    else found = upper((Comparable[]) limits, (Comparable<?>) row.get(column, types[column]));
     return found + 1;
   }
 
@@ -158,10 +158,10 @@ public final class SpaceFillingCurve implements Serializable {
       return limits;
     }
     if (type instanceof DecimalType || type instanceof StringType) {
-      Comparable[] values = new Comparable[known];
+      Comparable<?>[] values = new Comparable[known];
       for (int i = 0; i < sample.length; i++) if (!sample[i].isNullAt(column)) values[at++] = kept(sample[i], column);
       Arrays.sort(values);
-      Comparable[] limits = new Comparable[limits(known, ranges)];
+      Comparable<?>[] limits = new Comparable[limits(known, ranges)];
       for (int i = 0; i < limits.length; i++) limits[i] = values[place(i, known, limits.length)];
       return limits;
     }
@@ -172,9 +172,9 @@ public final class SpaceFillingCurve implements Serializable {
   }
 
   /** Rows are views of buffers, and so are their texts. */
-  private Comparable kept(InternalRow row, int column) {
+  private Comparable<?> kept(InternalRow row, int column) {
     Object value = row.get(column, types[column]);
-    return (Comparable) (value instanceof UTF8String ? ((UTF8String) value).copy() : value);
+    return (Comparable<?>) (value instanceof UTF8String ? ((UTF8String) value).copy() : value);
   }
 
   private static long[] quantiles(long[] sorted, int ranges) {
@@ -213,7 +213,7 @@ public final class SpaceFillingCurve implements Serializable {
     return low;
   }
 
-  private static int upper(Comparable[] limits, Comparable value) {
+  private static int upper(Comparable<Comparable<?>>[] limits, Comparable<?> value) {
     int low = 0;
     for (int high = limits.length; low < high; ) {
       int middle = (low + high) >>> 1;

@@ -1,7 +1,6 @@
 package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -23,7 +22,6 @@ import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample$;
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
-import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CollectLimitExec;
@@ -54,10 +52,10 @@ final class Statement {
   private Relations relations;
   private FunctionBodies bodies;
   /** Relations of {@link GivenRows}. */
-  private final List given = new ArrayList();
+  private final List<GivenRows> given = new ArrayList<>();
   private LogicalPlan asked;
   private String named = Repeatability.ALWAYS;
-  private Map files;
+  private Map<String, ListedFileIndex> files;
   /** What the plan is kept by, under the settings after so many changes; null where it may not be. */
   private String key;
   private long changes;
@@ -126,7 +124,7 @@ final class Statement {
       public Object apply() {
         return SQLExecution$.MODULE$.withSQLConfPropagated(spark, new scala.runtime.AbstractFunction0() {
           public Object apply() {
-            RDD again = last.rows(spark);
+            RDD<InternalRow> again = last.rows(spark);
             steps.end("stages");
             runJob(again, schema, rows);
             return null;
@@ -160,7 +158,7 @@ final class Statement {
   }
 
   /** Closes the spool afterwards. A run that failed, or was ended early, is not kept. */
-  private void fill(ResultSpool spool, scala.Function0 work) throws Exception {
+  private void fill(ResultSpool spool, scala.Function0<?> work) throws Exception {
     try {
       steps.end("optimization");
       work.apply();
@@ -202,9 +200,9 @@ final class Statement {
   /** Of the query that was analyzed, and of the texts that it was made of. */
   private String repeatable() {
     for (int i = 0; i < request.given.size(); i++) {
-      if (!((JsonNode) request.given.get(i)).get("is_stamped").booleanValue()) return Repeatability.NEVER;
+      if (!request.given.get(i).get("is_stamped").booleanValue()) return Repeatability.NEVER;
     }
-    for (int i = 0; i < given.size(); i++) if (((GivenRows) given.get(i)).usesCostly()) return Repeatability.NEVER;
+    for (int i = 0; i < given.size(); i++) if (given.get(i).usesCostly()) return Repeatability.NEVER;
     return Repeatability.both(named, Repeatability.of(asked));
   }
 
@@ -230,7 +228,7 @@ final class Statement {
   /** Analyzes what may be analyzed, be it a query or a command around one. */
   QueryExecution analyzed(LogicalPlan parsed) throws Exception {
     named = Repeatability.both(named, ParsedNames.repeatable(parsed));
-    LogicalPlan local = (LogicalPlan) parsed.transformUp(new OneRowAsLocal());
+    LogicalPlan local = parsed.transformUp(new OneRowAsLocal());
     session.ensureLive(request.id);
     relations();
     QueryExecution execution = withViews(local);
@@ -278,13 +276,13 @@ final class Statement {
     if (relations == null) {
       bodies = new FunctionBodies(this, session, request);
       relations = new Relations(bodies);
-      Map files = files();
+      Map<String, ListedFileIndex> files = files();
       for (int i = 0; i < request.scans.length; i++) {
         String name = request.scans[i].relation;
-        relations.add(name, new TableScan(spark, (ListedFileIndex) files.get(name)).relation());
+        relations.add(name, new TableScan(spark, files.get(name)).relation());
       }
       for (int i = 0; i < request.given.size(); i++) {
-        JsonNode described = (JsonNode) request.given.get(i);
+        JsonNode described = request.given.get(i);
         GivenRows rows = new GivenRows(spark, session.questions(), request.id, i, described, timeZone);
         given.add(rows);
         relations.add(request.givenName(i), rows.relation());
@@ -298,9 +296,9 @@ final class Statement {
   }
 
   /** Those of each scan by its name. */
-  private Map files() {
+  private Map<String, ListedFileIndex> files() {
     if (files != null) return files;
-    files = new HashMap();
+    files = new HashMap<>();
     for (int i = 0; i < request.scans.length; i++) {
       Request.Scan scan = request.scans[i];
       FileListing listing = new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
@@ -315,7 +313,7 @@ final class Statement {
   private QueryExecution withViews(LogicalPlan parsed) throws Exception {
     if (request.views.length == 0) return analyzedWithVariables(parsed);
     synchronized (session) {
-      ArrayList created = new ArrayList();
+      ArrayList<String> created = new ArrayList<>();
       try {
         for (int i = 0; i < request.views.length; i++) {
           if (!request.views[i].unlisted.isEmpty()) continue; // its name is no view's
@@ -325,7 +323,7 @@ final class Statement {
         return analyzedWithVariables(parsed);
       } finally {
         for (int i = created.size() - 1; i >= 0; i--) {
-          spark.sessionState().catalog().dropTempView((String) created.get(i));
+          spark.sessionState().catalog().dropTempView(created.get(i));
         }
       }
     }
@@ -399,19 +397,19 @@ final class Statement {
 
   /** Found by name, and among columns of one name by their order, whose number must be what it was. As Spark's views. */
   private static List columns(LogicalPlan rows, Request.View view) {
-    Map found = new HashMap();
-    for (scala.collection.Iterator all = rows.output().iterator(); all.hasNext(); ) {
-      Attribute attribute = (Attribute) all.next();
+    Map<String, List<Object>> found = new HashMap<>();
+    for (scala.collection.Iterator<Attribute> all = rows.output().iterator(); all.hasNext(); ) {
+      Attribute attribute = all.next();
       named(found, attribute.name()).add(attribute);
     }
-    Map wanted = new HashMap();
+    Map<String, List<Object>> wanted = new HashMap<>();
     for (int i = 0; i < view.sources.length; i++) named(wanted, view.sources[i]).add(view.sources[i]);
-    Map taken = new HashMap();
-    scala.collection.immutable.Seq nothing = Scala.seq(new ArrayList());
-    ArrayList columns = new ArrayList();
+    Map<String, List<Object>> taken = new HashMap<>();
+    scala.collection.immutable.Seq<String> nothing = Scala.seq(new ArrayList<>());
+    ArrayList<Alias> columns = new ArrayList<>();
     for (int i = 0; i < view.names.length; i++) {
-      List candidates = named(found, view.sources[i]);
-      List before = named(taken, view.sources[i]);
+      List<Object> candidates = named(found, view.sources[i]);
+      List<Object> before = named(taken, view.sources[i]);
       if (candidates.size() != named(wanted, view.sources[i]).size()) {
         throw new Refusal("view column", view.sources[i] + " of the view " + view.label);
       }
@@ -423,10 +421,10 @@ final class Statement {
     return columns;
   }
 
-  private static List named(Map lists, String name) {
+  private static List<Object> named(Map<String, List<Object>> lists, String name) {
     String key = name.toLowerCase(Locale.ROOT);
-    if (!lists.containsKey(key)) lists.put(key, new ArrayList());
-    return (List) lists.get(key);
+    if (!lists.containsKey(key)) lists.put(key, new ArrayList<>());
+    return lists.get(key);
   }
 
   /**
@@ -440,7 +438,7 @@ final class Statement {
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
-      List noColumns = new ArrayList();
+      List noColumns = new ArrayList<>();
       List oneRow = Collections.singletonList(InternalRow.empty());
       return new LocalRelation(Scala.seq(noColumns), Scala.seq(oneRow), false, Scala.none());
     }
@@ -458,7 +456,7 @@ final class Statement {
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
         boolean isFew = isSmallLimit(plan, schema);
-        RDD rows = isFew && !isOneTask(plan) ? null : plan.execute();
+        RDD<InternalRow> rows = isFew && !isOneTask(plan) ? null : plan.execute();
         if (isFew && (rows == null || some != null && some.leavesOut())) {
           InternalRow[] few = plan.executeCollect();
           addRows(some != null && some.mayHaveMore(few.length) ? ofAllFiles(execution, some) : few, schema, spool);
@@ -472,7 +470,7 @@ final class Statement {
     });
   }
 
-  private void keepRun(SparkPlan plan, RDD rows) {
+  private void keepRun(SparkPlan plan, RDD<InternalRow> rows) {
     try {
       if (isUnchanged()) session.plans().keepRun(kept, KeptRun.of(plan, rows, files()));
     } catch (Exception failure) {
@@ -500,7 +498,7 @@ final class Statement {
   }
 
   private void addRows(InternalRow[] rows, StructType schema, ResultSpool spool) {
-    scala.collection.Iterator iterator = CollectionConverters.asScala(Arrays.asList((Object[]) rows).iterator());
+    scala.collection.Iterator<InternalRow> iterator = CollectionConverters.asScala(Arrays.asList(rows).iterator());
     try {
       spool.add(0, partition(schema, spool).write(iterator, null, "collected"));
     } catch (IOException failure) {
@@ -508,9 +506,9 @@ final class Statement {
     }
   }
 
-  private void runJob(RDD rows, StructType schema, final ResultSpool spool) {
+  private void runJob(RDD<InternalRow> rows, StructType schema, final ResultSpool spool) {
     final SparkContext context = spark.sparkContext();
-    scala.Function2 receive = new scala.runtime.AbstractFunction2() {
+    scala.Function2<Object, ArrowPartition.Part, scala.runtime.BoxedUnit> receive = new scala.runtime.AbstractFunction2() {
       public Object apply(Object partition, Object part) {
         try {
           if (!spool.add(((Integer) partition).intValue(), (ArrowPartition.Part) part)) {

@@ -4,8 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlanner;
-import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.execution.SparkStrategy;
 import org.apache.spark.sql.internal.SQLConf$;
+import org.apache.spark.sql.internal.SQLConf;
 
 /**
  * Plans as the session's planner does, by the settings of the statement: that one chooses joins by the settings of the
@@ -27,9 +28,9 @@ final class StatementPlanner extends SparkPlanner {
     return SQLConf$.MODULE$.get();
   }
 
-  public scala.collection.immutable.Seq extraPlanningStrategies() {
+  public scala.collection.immutable.Seq<SparkStrategy> extraPlanningStrategies() {
     if (!inOneTask) return planner.extraPlanningStrategies();
-    List strategies = new ArrayList(Scala.list(planner.extraPlanningStrategies()));
+    List<SparkStrategy> strategies = new ArrayList<>(Scala.list(planner.extraPlanningStrategies()));
     strategies.add(new HashedInTask(this));
     return Scala.seq(strategies);
   }

@@ -2,7 +2,6 @@ package deltagateway;
 
 import java.time.Instant;
 import java.time.LocalDateTime;
-import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.catalyst.expressions.CurrentDate;
@@ -35,7 +34,7 @@ final class StatementTime extends scala.runtime.AbstractPartialFunction {
 
   /** `plan` itself where it does not ask for the time. */
   LogicalPlan fixed(LogicalPlan plan) {
-    return (LogicalPlan) plan.transformAllExpressionsWithSubqueries(this);
+    return plan.transformAllExpressionsWithSubqueries(this);
   }
 
   public boolean isDefinedAt(Object node) {
@@ -73,7 +72,7 @@ final class StatementTime extends scala.runtime.AbstractPartialFunction {
   }
 
   private LocalDateTime local(Object asked) {
-    return LocalDateTime.ofInstant(instant(), (ZoneId) ((TimeZoneAwareExpression) asked).zoneId());
+    return LocalDateTime.ofInstant(instant(), ((TimeZoneAwareExpression) asked).zoneId());
   }
 
   private Instant instant() {

@@ -2,7 +2,6 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -28,7 +27,7 @@ import org.apache.spark.sql.execution.window.WindowExecBase;
  * rows, and gives out all of its results, before the task ends.
  */
 final class StoppableTasks extends ColumnarRule {
-  public Rule postColumnarTransitions() {
+  public Rule<SparkPlan> postColumnarTransitions() {
     return new Checks();
   }
 
@@ -40,15 +39,15 @@ final class StoppableTasks extends ColumnarRule {
 
   private static SparkPlan checked(SparkPlan plan) {
     if (plan instanceof CheckedRows) return plan;
-    List children = Scala.list(plan.children());
-    List better = new ArrayList();
+    List<SparkPlan> children = Scala.list(plan.children());
+    List<SparkPlan> better = new ArrayList<>();
     boolean isChanged = false;
     for (int i = 0; i < children.size(); i++) {
-      better.add(checked((SparkPlan) children.get(i)));
+      better.add(checked(children.get(i)));
       isChanged |= better.get(i) != children.get(i);
     }
-    SparkPlan over = isChanged ? (SparkPlan) plan.withNewChildren(Scala.seq(better)) : plan;
-    SparkPlan inLambdas = (SparkPlan) over.transformExpressionsUp(new InLambdas());
+    SparkPlan over = isChanged ? plan.withNewChildren(Scala.seq(better)) : plan;
+    SparkPlan inLambdas = over.transformExpressionsUp(new InLambdas());
     return makesRows(inLambdas) ? new CheckedRows(inLambdas) : inLambdas;
   }
 
@@ -73,7 +72,7 @@ final class StoppableTasks extends ColumnarRule {
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       LambdaFunction lambda = (LambdaFunction) node;
-      return new LambdaFunction(new CheckedValue((Expression) lambda.function()), lambda.arguments(), lambda.hidden());
+      return new LambdaFunction(new CheckedValue(lambda.function()), lambda.arguments(), lambda.hidden());
     }
   }
 }

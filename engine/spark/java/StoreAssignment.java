@@ -46,14 +46,14 @@ final class StoreAssignment {
   }
 
   /** `query` with the columns that go into `expected` (attributes, by position or by name) cast where they differ. */
-  LogicalPlan cast(LogicalPlan query, List expected, boolean byName) {
+  LogicalPlan cast(LogicalPlan query, List<Attribute> expected, boolean byName) {
     if (!isAnsi && !isLegacy) return query;
-    List output = Scala.list(query.output());
-    ArrayList named = new ArrayList();
+    List<Attribute> output = Scala.list(query.output());
+    ArrayList named = new ArrayList<>();
     boolean differs = false;
     for (int i = 0; i < output.size(); i++) {
-      Attribute column = (Attribute) output.get(i);
-      Attribute target = byName ? find(expected, column.name()) : i < expected.size() ? (Attribute) expected.get(i) : null;
+      Attribute column = output.get(i);
+      Attribute target = byName ? find(expected, column.name()) : i < expected.size() ? expected.get(i) : null;
       DataType type = target == null ? column.dataType() : assignable(column.dataType(), target.dataType(), byName);
       boolean isCast = isLegacy ? Cast.canCast(column.dataType(), type) : Cast.canAnsiCast(column.dataType(), type);
       if (type.equals(column.dataType()) || !isCast) {
@@ -66,9 +66,9 @@ final class StoreAssignment {
     return differs ? new Project(Scala.seq(named), query) : query;
   }
 
-  private Attribute find(List attributes, String name) {
+  private Attribute find(List<Attribute> attributes, String name) {
     for (int i = 0; i < attributes.size(); i++) {
-      if (isSame(((Attribute) attributes.get(i)).name(), name)) return (Attribute) attributes.get(i);
+      if (isSame(attributes.get(i).name(), name)) return attributes.get(i);
     }
     return null;
   }
@@ -128,7 +128,7 @@ final class StoreAssignment {
   }
 
   private Expression cast(Attribute column, DataType type, String name) {
-    scala.Option zone = scala.Option.apply(conf.sessionLocalTimeZone());
+    scala.Option<String> zone = scala.Option.apply(conf.sessionLocalTimeZone());
     if (isLegacy) return new Cast(column, type, zone, EvalMode$.MODULE$.LEGACY());
     Origin before = CurrentOrigin$.MODULE$.get();
     CurrentOrigin$.MODULE$.set(origin(name));
@@ -152,7 +152,7 @@ final class StoreAssignment {
   }
 
   private static Alias alias(Expression value, Attribute column) {
-    return new Alias(value, column.name(), NamedExpression$.MODULE$.newExprId(), Scala.seq(new ArrayList()),
-        Scala.none(), Scala.seq(new ArrayList()));
+    return new Alias(value, column.name(), NamedExpression$.MODULE$.newExprId(), Scala.seq(new ArrayList<>()),
+        Scala.none(), Scala.seq(new ArrayList<>()));
   }
 }

@@ -4,6 +4,9 @@ import java.util.ArrayList;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.avro.AvroFileFormat;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -29,23 +32,23 @@ public final class TableAvroFormat extends AvroFileFormat {
     this.lease = scan.lease;
   }
 
-  public scala.Function1 buildReader(
+  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> buildReader(
       SparkSession spark,
       StructType dataSchema,
       StructType partitionSchema,
       StructType requiredSchema,
-      scala.collection.immutable.Seq filters,
-      scala.collection.immutable.Map options,
+      scala.collection.immutable.Seq<Filter> filters,
+      scala.collection.immutable.Map<String, String> options,
       Configuration asked) {
     Configuration conf = Leases.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedReader(
         super.buildReader(
-            spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), Scala.seq(new ArrayList()),
-            (scala.collection.immutable.Map) options.updated(CALENDAR, "CORRECTED"), conf),
+            spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), Scala.seq(new ArrayList<>()),
+            (scala.collection.immutable.Map<String, String>) options.updated(CALENDAR, "CORRECTED"), conf),
         root, places);
   }
 
-  public scala.collection.immutable.Map fileConstantMetadataExtractors() {
+  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
     return VolumePlaces.extractors(super.fileConstantMetadataExtractors(), places);
   }
 

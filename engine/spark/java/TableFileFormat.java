@@ -8,10 +8,13 @@ import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.execution.datasources.FileFormat$;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 
@@ -62,28 +65,28 @@ public final class TableFileFormat extends ParquetFileFormat {
     this.toldRows = scan.toldRows;
   }
 
-  public scala.collection.immutable.Seq metadataSchemaFields() {
-    List fields = new ArrayList(Scala.list(super.metadataSchemaFields()));
+  public scala.collection.immutable.Seq<StructField> metadataSchemaFields() {
+    List<StructField> fields = new ArrayList<>(Scala.list(super.metadataSchemaFields()));
     if (showsRowIds) RowIds.addFields(fields);
     return Scala.seq(fields);
   }
 
-  public scala.collection.immutable.Map fileConstantMetadataExtractors() {
+  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
     return VolumePlaces.extractors(super.fileConstantMetadataExtractors(), places);
   }
 
   /** Where a query has several relations, each hidden column may have a name of its own. */
   public AttributeReference createFileMetadataCol() {
-    return (AttributeReference) super.createFileMetadataCol().withName(metadata);
+    return super.createFileMetadataCol().withName(metadata);
   }
 
-  public scala.Function1 buildReaderWithPartitionValues(
+  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> buildReaderWithPartitionValues(
       SparkSession spark,
       StructType dataSchema,
       StructType partitionSchema,
       StructType requiredSchema,
-      scala.collection.immutable.Seq filters,
-      scala.collection.immutable.Map options,
+      scala.collection.immutable.Seq<Filter> filters,
+      scala.collection.immutable.Map<String, String> options,
       Configuration asked) {
     Configuration conf = new TaskConf(asked);
     conf.setBoolean(READ_BY_ID, byId);
@@ -93,68 +96,68 @@ public final class TableFileFormat extends ParquetFileFormat {
     StructType read = columns.of(requiredSchema);
     boolean asksForRows = requiredSchema.getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()).isDefined();
     int rowIndex = asksForRows ? requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()) : -1;
-    scala.collection.immutable.Seq filtered = pushed(filters, partitionSchema);
-    scala.Function1 reader = ofSpark(spark, dataSchema, partitionSchema, read, filtered, options, conf);
+    scala.collection.immutable.Seq<Filter> filtered = pushed(filters, partitionSchema);
+    scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader = ofSpark(spark, dataSchema, partitionSchema, read, filtered, options, conf);
     int percent = lease == null ? KeptColumns.percent(spark.sparkContext()) : 0;
     if (percent > 0 && returnsBatches(options) && KeptReader.keeps(read, rowIndex)) {
-      scala.Function1 whole = filtered.isEmpty()
+      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> whole = filtered.isEmpty()
           ? reader
-          : ofSpark(spark, dataSchema, partitionSchema, read, Scala.seq(new ArrayList()), options, conf);
+          : ofSpark(spark, dataSchema, partitionSchema, read, Scala.seq(new ArrayList<>()), options, conf);
       reader = new KeptReader(reader, whole, read, partitionSchema, rowIndex, settings(spark),
           percent);
     }
     if (knowsSizes) reader = new SizedReader(reader);
     reader = new ConfinedReader(reader, root, places);
     if (!asksForRows) return reader;
-    Broadcast shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);
+    Broadcast<SerializableConfiguration> shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);
     reader = live(reader, deletionVectors, LiveRows.Use.DROPS, partitionSchema, rowIndex, shared);
     reader = live(reader, selectedRows, LiveRows.Use.SELECTS, partitionSchema, rowIndex, shared);
     return live(reader, toldRows, LiveRows.Use.TELLS, partitionSchema, rowIndex, shared);
   }
 
   /** Spark's own reader, of columns as the files have them. */
-  private scala.Function1 ofSpark(
+  private scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> ofSpark(
       SparkSession spark,
       StructType dataSchema,
       StructType partitionSchema,
       StructType read,
-      scala.collection.immutable.Seq filters,
-      scala.collection.immutable.Map options,
+      scala.collection.immutable.Seq<Filter> filters,
+      scala.collection.immutable.Map<String, String> options,
       Configuration conf) {
     return new WholeFileReader(super.buildReaderWithPartitionValues(
         spark, columns.of(dataSchema), partitionSchema, read, filters, options, conf));
   }
 
-  private static boolean returnsBatches(scala.collection.immutable.Map options) {
-    scala.Option found = options.get(FileFormat$.MODULE$.OPTION_RETURNING_BATCH());
+  private static boolean returnsBatches(scala.collection.immutable.Map<String, String> options) {
+    scala.Option<String> found = options.get(FileFormat$.MODULE$.OPTION_RETURNING_BATCH());
     return found.isDefined() && found.get().equals("true");
   }
 
   /** All that values in files follow from besides the columns that are read. */
   private String settings(SparkSession spark) {
-    Map all = ((org.apache.spark.sql.classic.SparkSession) spark).sessionState().conf().settings();
-    Map found = new TreeMap();
+    Map<String, String> all = ((org.apache.spark.sql.classic.SparkSession) spark).sessionState().conf().settings();
+    Map<String, String> found = new TreeMap<>();
     synchronized (all) {
-      for (Object each : all.entrySet()) {
-        String name = (String) ((Map.Entry) each).getKey();
-        if (READING.matcher(name).matches()) found.put(name, ((Map.Entry) each).getValue());
+      for (Map.Entry<String, String> each : all.entrySet()) {
+        String name = each.getKey();
+        if (READING.matcher(name).matches()) found.put(name, each.getValue());
       }
     }
     return byId + " " + found;
   }
 
   /** A relation that has no constant of that name reads all rows; nothing is analyzed over its rows but their names. */
-  private scala.Function1 live(
-      scala.Function1 reader, String vectors, LiveRows.Use use, StructType constants, int rowIndex, Broadcast conf) {
+  private scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> live(
+      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader, String vectors, LiveRows.Use use, StructType constants, int rowIndex, Broadcast<SerializableConfiguration> conf) {
     if (vectors == null || !constants.getFieldIndex(vectors).isDefined()) return reader;
     return new LiveReader(reader, constants.fieldIndex(vectors), use, rowIndex, root, conf);
   }
 
-  private scala.collection.immutable.Seq pushed(scala.collection.immutable.Seq filters, StructType constants) {
-    List logical = Scala.list(filters);
-    List physical = new ArrayList();
+  private scala.collection.immutable.Seq<Filter> pushed(scala.collection.immutable.Seq<Filter> filters, StructType constants) {
+    List<Filter> logical = Scala.list(filters);
+    List<Filter> physical = new ArrayList<>();
     for (int i = 0; i < logical.size(); i++) {
-      Filter filter = columns.of((Filter) logical.get(i), constants, byId);
+      Filter filter = columns.of(logical.get(i), constants, byId);
       if (filter != null) physical.add(filter);
     }
     return Scala.seq(physical);

@@ -3,7 +3,10 @@ package deltagateway;
 import java.util.ArrayList;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
+import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -27,18 +30,18 @@ public final class TableOrcFormat extends OrcFileFormat {
     this.lease = scan.lease;
   }
 
-  public scala.Function1 buildReaderWithPartitionValues(
+  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> buildReaderWithPartitionValues(
       SparkSession spark,
       StructType dataSchema,
       StructType partitionSchema,
       StructType requiredSchema,
-      scala.collection.immutable.Seq filters,
-      scala.collection.immutable.Map options,
+      scala.collection.immutable.Seq<Filter> filters,
+      scala.collection.immutable.Map<String, String> options,
       Configuration asked) {
     Configuration conf = Leases.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedReader(
         super.buildReaderWithPartitionValues(
-            spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), Scala.seq(new ArrayList()),
+            spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), Scala.seq(new ArrayList<>()),
             options, conf),
         root, places);
   }
@@ -47,7 +50,7 @@ public final class TableOrcFormat extends OrcFileFormat {
     return super.supportBatch(spark, columns.of(schema));
   }
 
-  public scala.collection.immutable.Map fileConstantMetadataExtractors() {
+  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
     return VolumePlaces.extractors(super.fileConstantMetadataExtractors(), places);
   }
 

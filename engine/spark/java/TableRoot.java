@@ -25,16 +25,16 @@ final class TableRoot implements Serializable {
 
   private static final int OWN_LINKS_MAX = 10_000;
   /** Files, as they were last changed, all of whose names were found in the table's folder. */
-  private static final Set OWN_LINKS = ConcurrentHashMap.newKeySet();
+  private static final Set<String> OWN_LINKS = ConcurrentHashMap.newKeySet();
 
   private final String root;
   private final String[] allowed;
   private final String base;
   private final String authority;
-  private final List prefixes = new ArrayList();
+  private final List<String> prefixes = new ArrayList<>();
   private final String[] excluded;
   private final boolean acceptsHardLinks;
-  private final List excludedPrefixes = new ArrayList();
+  private final List<String> excludedPrefixes = new ArrayList<>();
   private transient java.nio.file.Path[] realRoots;
   private transient java.nio.file.Path[] realExcluded;
 
@@ -75,9 +75,9 @@ final class TableRoot implements Serializable {
     return path;
   }
 
-  private static boolean startsWithAny(String place, List prefixes) {
+  private static boolean startsWithAny(String place, List<String> prefixes) {
     for (int i = 0; i < prefixes.size(); i++) {
-      if (place.startsWith((String) prefixes.get(i))) return true;
+      if (place.startsWith(prefixes.get(i))) return true;
     }
     return false;
   }
@@ -165,7 +165,7 @@ final class TableRoot implements Serializable {
   }
 
   private java.nio.file.Path[] realPlaces(String[] places, boolean withRoot) {
-    List found = new ArrayList();
+    List<java.nio.file.Path> found = new ArrayList<>();
     for (int i = withRoot ? -1 : 0; i < places.length; i++) {
       java.nio.file.Path place = local(i < 0 ? base : withScheme(places[i]));
       try {
@@ -174,7 +174,7 @@ final class TableRoot implements Serializable {
         continue;
       }
     }
-    return (java.nio.file.Path[]) found.toArray(new java.nio.file.Path[0]);
+    return found.toArray(new java.nio.file.Path[0]);
   }
 
   /** The place on this machine; null where it is elsewhere. */

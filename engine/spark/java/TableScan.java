@@ -71,7 +71,7 @@ final class TableScan {
 
   /** An analyzed plan over what has to be read; the same plan where that is what it is over already. */
   static LogicalPlan rows(SparkSession spark, LogicalPlan analyzed) {
-    return (LogicalPlan) analyzed.transformDownWithSubqueries(new Reading(spark));
+    return analyzed.transformDownWithSubqueries(new Reading(spark));
   }
 
   private static final class Reading extends scala.runtime.AbstractPartialFunction {
@@ -116,7 +116,7 @@ final class TableScan {
   }
 
   private Attribute metadata(LogicalRelation leaf) {
-    return leaf.output().size() > scan.schema.length() ? (Attribute) leaf.output().apply(scan.schema.length()) : null;
+    return leaf.output().size() > scan.schema.length() ? leaf.output().apply(scan.schema.length()) : null;
   }
 
   private LogicalPlan rows(LogicalRelation leaf) {
@@ -137,7 +137,7 @@ final class TableScan {
     LogicalRelation whole = whole(leaf, columns).withMetadataColumns();
     List output = Scala.list(whole.output());
     Attribute given = (Attribute) output.get(output.size() - 1);
-    List shown = new ArrayList(Scala.list(leaf.output()));
+    List shown = new ArrayList<>(Scala.list(leaf.output()));
     shown.set(scan.schema.length(), new RowIds(scan.rowTracking).shown(asked, given, output));
     return shown(leaf, shown, live(whole, field(given, ParquetFileFormat.ROW_INDEX())));
   }
@@ -145,16 +145,16 @@ final class TableScan {
   /** A projection of `columns`, but for those that are made of what was read, which have the ids of `leaf`. */
   private LogicalPlan shown(LogicalRelation leaf, List columns, LogicalPlan rows) {
     if (scan.shown.isEmpty()) return new Project(Scala.seq(columns), rows);
-    List all = new ArrayList(columns);
+    List all = new ArrayList<>(columns);
     try {
       for (int i = 0; i < scan.schema.length(); i++) {
         String text = (String) scan.shown.get(scan.schema.fields()[i].name());
         if (text == null) continue;
-        Attribute asked = (Attribute) leaf.output().apply(i);
+        Attribute asked = leaf.output().apply(i);
         Expression value = spark.sessionState().sqlParser().parseExpression(text);
         all.set(i, new Alias(
             value, asked.name(), asked.exprId(), asked.qualifier(), scala.Option.apply(asked.metadata()),
-            Scala.seq(new ArrayList())));
+            Scala.seq(new ArrayList<>())));
       }
     } catch (ParseException failure) {
       throw new IllegalStateException(failure);
@@ -168,13 +168,13 @@ final class TableScan {
   LogicalPlan optimizedColumns() {
     LogicalRelation leaf = (LogicalRelation) relation();
     LogicalPlan columns = shown(leaf, Scala.list(leaf.output()).subList(0, scan.schema.length()), whole(leaf, scan.read));
-    return (LogicalPlan) spark.sessionState().optimizer().execute(columns);
+    return spark.sessionState().optimizer().execute(columns);
   }
 
   /** A relation of these columns and all constants; the columns that are shown as they are keep the ids of `leaf`. */
   private LogicalRelation whole(LogicalRelation leaf, StructType columns) {
     LogicalRelation whole = LogicalRelation$.MODULE$.apply(source(columns, scan.constants, false), false);
-    List output = new ArrayList(Scala.list(whole.output()));
+    List output = new ArrayList<>(Scala.list(whole.output()));
     for (int i = 0; i < scan.schema.length(); i++) {
       if (!scan.shown.containsKey(scan.schema.fields()[i].name())) output.set(i, leaf.output().apply(i));
     }
@@ -191,17 +191,17 @@ final class TableScan {
 
   /** Whether a condition is that of {@link #live}, which the counts of the log have regard to, or follows from it. */
   static boolean isLive(Expression condition) {
-    scala.collection.Iterator all = condition.references().iterator();
+    scala.collection.Iterator<Attribute> all = condition.references().iterator();
     boolean isLive = all.hasNext();
     while (all.hasNext()) {
-      isLive &= ((Attribute) all.next()).name().equals(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
+      isLive &= all.next().name().equals(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
     }
     return isLive;
   }
 
-  static Attribute named(List output, String name) {
+  static Attribute named(List<Attribute> output, String name) {
     for (int i = output.size() - 1; i >= 0; i--) {
-      if (((Attribute) output.get(i)).name().equals(name)) return (Attribute) output.get(i);
+      if (output.get(i).name().equals(name)) return output.get(i);
     }
     throw new IllegalArgumentException(name + " is no column of the scan");
   }

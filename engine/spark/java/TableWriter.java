@@ -41,9 +41,9 @@ final class TableWriter {
   private final TableRoot root;
   private final String folder;
   private final String lease;
-  private final List partitionColumns = new ArrayList();
+  private final List<String> partitionColumns = new ArrayList<>();
   private final JsonNode rules;
-  private final Map options = new HashMap();
+  private final Map<String, String> options = new HashMap<>();
 
   /**
    * `target` has the folder, the names of the partition columns, in their order, the compression of the files (null:
@@ -56,8 +56,8 @@ final class TableWriter {
     this.root = new TableRoot(target.get("folder").textValue(), new String[0], new String[0], false);
     this.folder = root.path().toString();
     this.lease = target.get("lease").textValue();
-    for (Iterator names = target.get("partition_columns").elements(); names.hasNext(); ) {
-      partitionColumns.add(((JsonNode) names.next()).textValue());
+    for (Iterator<JsonNode> names = target.get("partition_columns").elements(); names.hasNext(); ) {
+      partitionColumns.add(names.next().textValue());
     }
     this.rules = target.get("rules");
     options.put("timeZone", "UTC");
@@ -76,11 +76,11 @@ final class TableWriter {
    */
   String key(Request request, String target) throws Exception {
     if (rules.isNull() || rules.hasNonNull("curve")) return null;
-    for (Iterator steps = rules.get("steps").elements(); steps.hasNext(); ) {
-      JsonNode step = (JsonNode) steps.next();
+    for (Iterator<JsonNode> steps = rules.get("steps").elements(); steps.hasNext(); ) {
+      JsonNode step = steps.next();
       if (step.get("counters").size() > 0) return null;
-      for (Iterator expressions = step.get("expressions").elements(); expressions.hasNext(); ) {
-        if (!KeptPlans.isTimeless(((JsonNode) expressions.next()).get("text").textValue())) return null;
+      for (Iterator<JsonNode> expressions = step.get("expressions").elements(); expressions.hasNext(); ) {
+        if (!KeptPlans.isTimeless(expressions.next().get("text").textValue())) return null;
       }
     }
     boolean isSaid = rules.get("is_arranged").booleanValue() || rules.get("rebalanced").booleanValue();
@@ -142,13 +142,13 @@ final class TableWriter {
   }
 
   private static List trackers(NullCounts nulls) {
-    return nulls.isEmpty() ? new ArrayList() : Collections.singletonList(nulls);
+    return nulls.isEmpty() ? new ArrayList<>() : Collections.singletonList(nulls);
   }
 
   private static String answer(InPlaceCommitProtocol committer, NullCounts nulls) throws Exception {
     ArrayNode files = Request.JSON.createArrayNode();
-    for (Iterator written = committer.files().iterator(); written.hasNext(); ) {
-      InPlaceCommitProtocol.WrittenFile file = (InPlaceCommitProtocol.WrittenFile) written.next();
+    for (Iterator<InPlaceCommitProtocol.WrittenFile> written = committer.files().iterator(); written.hasNext(); ) {
+      InPlaceCommitProtocol.WrittenFile file = written.next();
       ArrayNode each = files.addArray().add(file.path).add(file.partition).add(file.size).add(file.modificationTime);
       nulls.addTo(each.addArray(), committer.path(file.path).toString());
     }
@@ -174,16 +174,16 @@ final class TableWriter {
   private long[] tried(SparkPlan plan, Configuration configuration) throws Exception {
     InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
     long[] found = new long[3];
-    run(plan, committer, Scala.seq(new ArrayList()), new ArrayList(), configuration);
+    run(plan, committer, Scala.seq(new ArrayList<>()), new ArrayList<>(), configuration);
     try {
-      for (Iterator written = committer.files().iterator(); written.hasNext(); ) {
-        Path path = committer.path(((InPlaceCommitProtocol.WrittenFile) written.next()).path);
+      for (Iterator<InPlaceCommitProtocol.WrittenFile> written = committer.files().iterator(); written.hasNext(); ) {
+        Path path = committer.path(written.next().path);
         ParquetFileReader reader = ParquetFileReader.open(HadoopInputFile.fromPath(path, configuration));
         try {
           found[0] += reader.getRecordCount();
-          for (Iterator groups = reader.getFooter().getBlocks().iterator(); groups.hasNext(); ) {
-            for (Iterator chunks = ((BlockMetaData) groups.next()).getColumns().iterator(); chunks.hasNext(); ) {
-              ColumnChunkMetaData chunk = (ColumnChunkMetaData) chunks.next();
+          for (Iterator<BlockMetaData> groups = reader.getFooter().getBlocks().iterator(); groups.hasNext(); ) {
+            for (Iterator<ColumnChunkMetaData> chunks = groups.next().getColumns().iterator(); chunks.hasNext(); ) {
+              ColumnChunkMetaData chunk = chunks.next();
               long dictionary =
                   chunk.hasDictionaryPage() ? chunk.getFirstDataPageOffset() - chunk.getDictionaryPageOffset() : 0L;
               found[1] += chunk.getTotalSize() - dictionary;
@@ -203,7 +203,7 @@ final class TableWriter {
   private Object run(
       SparkPlan plan,
       InPlaceCommitProtocol committer,
-      scala.collection.immutable.Seq partitionAttributes,
+      scala.collection.immutable.Seq<Attribute> partitionAttributes,
       List trackers,
       Configuration configuration) {
     return FileFormatWriter$.MODULE$.write(
@@ -222,20 +222,20 @@ final class TableWriter {
   }
 
   /** What a file has of a plan's columns. */
-  private StructType rowsOf(List output) {
+  private StructType rowsOf(List<Attribute> output) {
     StructType columns = new StructType();
     for (int i = 0; i < output.size(); i++) {
-      Attribute column = (Attribute) output.get(i);
+      Attribute column = output.get(i);
       if (!partitionColumns.contains(column.name())) columns = columns.add(column.name(), column.dataType());
     }
     return columns;
   }
 
-  private List partitionAttributes(List output) {
-    List attributes = new ArrayList();
+  private List partitionAttributes(List<Attribute> output) {
+    List<Attribute> attributes = new ArrayList<>();
     for (int i = 0; i < partitionColumns.size(); i++) {
       for (int j = 0; j < output.size(); j++) {
-        if (((Attribute) output.get(j)).name().equals(partitionColumns.get(i))) attributes.add(output.get(j));
+        if (output.get(j).name().equals(partitionColumns.get(i))) attributes.add(output.get(j));
       }
     }
     if (attributes.size() != partitionColumns.size()) {

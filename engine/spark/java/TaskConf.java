@@ -24,15 +24,15 @@ final class TaskConf extends Configuration {
 
   /** In Hadoop's format, which {@link Configuration#readFields} reads. */
   public void write(DataOutput out) throws IOException {
-    List kept = new ArrayList();
-    for (Object entry : this) {
-      if (!isUnused((String) ((Map.Entry) entry).getKey())) kept.add(entry);
+    List<Map.Entry<String, String>> kept = new ArrayList<>();
+    for (Map.Entry<String, String> entry : this) {
+      if (!isUnused(entry.getKey())) kept.add(entry);
     }
     WritableUtils.writeVInt(out, kept.size());
     for (int i = 0; i < kept.size(); i++) {
-      Map.Entry entry = (Map.Entry) kept.get(i);
-      Text.writeString(out, (String) entry.getKey());
-      Text.writeString(out, (String) entry.getValue());
+      Map.Entry<String, String> entry = kept.get(i);
+      Text.writeString(out, entry.getKey());
+      Text.writeString(out, entry.getValue());
       WritableUtils.writeCompressedStringArray(out, NO_SOURCES);
     }
   }

@@ -21,13 +21,13 @@ final class TaskCounts extends SparkListener {
   private static final int TOTAL = 0, RUNNING = 1, DONE = 2, FAILED = 3, NUMBERS = 4;
   private static final int JOB_LINES_MAX = 64 << 10;
 
-  private final Map statements = new HashMap();
-  private final Map stages = new HashMap();
+  private final Map<String, int[]> statements = new HashMap<>();
+  private final Map<Integer, int[]> stages = new HashMap<>();
 
   /** Statement -> lines of its jobs that ended. */
-  private final Map followed = new HashMap();
-  private final Map jobs = new HashMap();
-  private final Map jobOfStage = new HashMap();
+  private final Map<String, StringBuilder> followed = new HashMap<>();
+  private final Map<Integer, Job> jobs = new HashMap<>();
+  private final Map<Object, Integer> jobOfStage = new HashMap<>();
   private long jobsRunning, jobsDone, jobsFailed, tasksRunning, tasksDone, tasksFailed;
 
   /** A job of a followed statement. */
@@ -61,7 +61,7 @@ final class TaskCounts extends SparkListener {
     StringBuilder lines = new StringBuilder();
     String[] asked = ids.split(" ");
     for (int i = 0; i < asked.length; i++) {
-      int[] counts = (int[]) statements.get(asked[i]);
+      int[] counts = statements.get(asked[i]);
       if (counts == null) continue;
       lines.append(asked[i]);
       for (int number = 0; number < NUMBERS; number++) lines.append(' ').append(counts[number]);
@@ -84,7 +84,7 @@ final class TaskCounts extends SparkListener {
    * the epoch, stages, tasks, failed tasks, 1 for success.
    */
   synchronized String jobs(String id) {
-    StringBuilder lines = (StringBuilder) followed.remove(id);
+    StringBuilder lines = followed.remove(id);
     return lines == null ? "" : lines.toString();
   }
 
@@ -95,7 +95,7 @@ final class TaskCounts extends SparkListener {
     if (id == null || !followed.containsKey(id)) return;
     Integer number = Integer.valueOf(event.jobId());
     jobs.put(number, new Job(id, event.time(), event.stageIds().size()));
-    Iterator stageIds = event.stageIds().iterator();
+    Iterator<Object> stageIds = event.stageIds().iterator();
     while (stageIds.hasNext()) jobOfStage.put(stageIds.next(), number);
   }
 
@@ -105,10 +105,10 @@ final class TaskCounts extends SparkListener {
     if (succeeded) jobsDone++;
     else jobsFailed++;
     Integer number = Integer.valueOf(event.jobId());
-    Job job = (Job) jobs.remove(number);
+    Job job = jobs.remove(number);
     if (job == null) return;
     jobOfStage.values().removeAll(java.util.Collections.singleton(number));
-    StringBuilder lines = (StringBuilder) followed.get(job.statement);
+    StringBuilder lines = followed.get(job.statement);
     if (lines == null || lines.length() > JOB_LINES_MAX) return;
     lines.append(number).append(' ').append(job.began).append(' ').append(event.time()).append(' ');
     lines.append(job.stages).append(' ').append(job.tasks).append(' ').append(job.failed);
@@ -117,7 +117,7 @@ final class TaskCounts extends SparkListener {
 
   public synchronized void onStageSubmitted(SparkListenerStageSubmitted event) {
     Properties properties = event.properties();
-    int[] counts = properties == null ? null : (int[]) statements.get(properties.getProperty("spark.jobGroup.id"));
+    int[] counts = properties == null ? null : statements.get(properties.getProperty("spark.jobGroup.id"));
     if (counts == null) return;
     stages.put(Integer.valueOf(event.stageInfo().stageId()), counts);
     counts[TOTAL] += event.stageInfo().numTasks();
@@ -125,7 +125,7 @@ final class TaskCounts extends SparkListener {
 
   public synchronized void onTaskStart(SparkListenerTaskStart event) {
     tasksRunning++;
-    int[] counts = (int[]) stages.get(Integer.valueOf(event.stageId()));
+    int[] counts = stages.get(Integer.valueOf(event.stageId()));
     if (counts != null) counts[RUNNING]++;
   }
 
@@ -134,12 +134,12 @@ final class TaskCounts extends SparkListener {
     tasksRunning--;
     if (succeeded) tasksDone++;
     else tasksFailed++;
-    Job job = (Job) jobs.get(jobOfStage.get(Integer.valueOf(event.stageId())));
+    Job job = jobs.get(jobOfStage.get(Integer.valueOf(event.stageId())));
     if (job != null) {
       job.tasks++;
       if (!succeeded) job.failed++;
     }
-    int[] counts = (int[]) stages.get(Integer.valueOf(event.stageId()));
+    int[] counts = stages.get(Integer.valueOf(event.stageId()));
     if (counts == null) return;
     counts[RUNNING]--;
     counts[succeeded ? DONE : FAILED]++;

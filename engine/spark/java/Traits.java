@@ -16,11 +16,11 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  * expression found, as SQL. Where a rule of a table may only look at one row, such expressions are refused.
  */
 final class Traits {
-  static final Set CLOCK = set(new String[] {
+  static final Set<String> CLOCK = set(new String[] {
     "CurrentBatchTimestamp", "CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentTimestampNanos",
     "CurrentTimestampPrecision", "LocalTimestamp", "LocalTimestampNanos", "Now",
   });
-  static final Set SESSION = set(new String[] {
+  static final Set<String> SESSION = set(new String[] {
     "CurrentCatalog", "CurrentDatabase", "CurrentPath", "CurrentTimeZone", "CurrentUser",
   });
 
@@ -35,15 +35,15 @@ final class Traits {
     return traits.found;
   }
 
-  private static Set set(String[] names) {
-    return new HashSet(Arrays.asList((Object[]) names));
+  private static Set<String> set(String[] names) {
+    return new HashSet<>(Arrays.asList(names));
   }
 
   private void visit(LogicalPlan plan) {
-    List expressions = Scala.list(plan.expressions());
-    for (int i = 0; i < expressions.size(); i++) visit((Expression) expressions.get(i));
-    List children = Scala.list(plan.children());
-    for (int i = 0; i < children.size(); i++) visit((LogicalPlan) children.get(i));
+    List<Expression> expressions = Scala.list(plan.expressions());
+    for (int i = 0; i < expressions.size(); i++) visit(expressions.get(i));
+    List<LogicalPlan> children = Scala.list(plan.children());
+    for (int i = 0; i < children.size(); i++) visit(children.get(i));
   }
 
   /** True where `expression`, or something in it, is not deterministic: the innermost is the one to blame. */
@@ -55,8 +55,8 @@ final class Traits {
     if (CLOCK.contains(name)) add("clock", expression);
     if (SESSION.contains(name)) add("session", expression);
     boolean isBlamed = false;
-    List children = Scala.list(expression.children());
-    for (int i = 0; i < children.size(); i++) isBlamed |= visit((Expression) children.get(i));
+    List<Expression> children = Scala.list(expression.children());
+    for (int i = 0; i < children.size(); i++) isBlamed |= visit(children.get(i));
     if (!isBlamed && !expression.deterministic()) {
       add("non_deterministic", expression);
       isBlamed = true;

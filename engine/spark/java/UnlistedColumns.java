@@ -20,20 +20,20 @@ final class UnlistedColumns {
   private final Set names;
 
   /** `rows` is analyzed; `names` are those of its columns that are not shown. */
-  UnlistedColumns(LogicalPlan rows, Set names) {
+  UnlistedColumns(LogicalPlan rows, Set<String> names) {
     this.rows = rows;
     this.names = names;
   }
 
   /** Each time with columns of other ids: Spark would not renew those that are not shown. */
   LogicalPlan fresh() {
-    List given = Scala.list(rows.output());
-    List all = new ArrayList();
-    List shown = new ArrayList();
-    List unlisted = new ArrayList();
-    scala.collection.immutable.Seq nothing = Scala.seq(new ArrayList());
+    List<Attribute> given = Scala.list(rows.output());
+    List all = new ArrayList<>();
+    List shown = new ArrayList<>();
+    List unlisted = new ArrayList<>();
+    scala.collection.immutable.Seq<String> nothing = Scala.seq(new ArrayList<>());
     for (int i = 0; i < given.size(); i++) {
-      Attribute column = (Attribute) given.get(i);
+      Attribute column = given.get(i);
       Alias own =
           new Alias(column, column.name(), NamedExpression$.MODULE$.newExprId(), nothing, Scala.none(), nothing);
       all.add(own);

@@ -32,15 +32,15 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 final class Variables {
   private static final String SESSION = "session";
 
-  private final List session = new ArrayList();
-  private final List scopes = new ArrayList();
+  private final List<VariableDefinition> session = new ArrayList<>();
+  private final List<Scope> scopes = new ArrayList<>();
 
   /** `scopes` are those of a script, the innermost last. */
   Variables(JsonNode node) {
     JsonNode listed = node.get("session");
-    for (int i = 0; i < listed.size(); i++) session.add(definition(SESSION, (JsonNode) listed.get(i)));
+    for (int i = 0; i < listed.size(); i++) session.add(definition(SESSION, listed.get(i)));
     JsonNode nested = node.get("scopes");
-    for (int i = 0; i < nested.size(); i++) scopes.add(new Scope((JsonNode) nested.get(i)));
+    for (int i = 0; i < nested.size(); i++) scopes.add(new Scope(nested.get(i)));
   }
 
   boolean isEmpty() {
@@ -48,13 +48,13 @@ final class Variables {
   }
 
   /** Runs `work` while Spark finds the variables. Statements of one session take turns here: it has one place for them. */
-  Object during(SparkSession spark, scala.Function0 work) {
+  Object during(SparkSession spark, scala.Function0<?> work) {
     if (isEmpty()) return work.apply();
     TempVariableManager variables = spark.sessionState().catalogManager().tempVariableManager();
     synchronized (variables) {
       try {
         for (int i = 0; i < session.size(); i++) {
-          VariableDefinition definition = (VariableDefinition) session.get(i);
+          VariableDefinition definition = session.get(i);
           variables.create(parts(SESSION, definition.identifier().name()), definition, true);
         }
         if (scopes.isEmpty()) return work.apply();
@@ -87,8 +87,8 @@ final class Variables {
     return new VariableDefinition(identifier, node.get("default").textValue(), RowValues.literal(node.get("value")));
   }
 
-  private static scala.collection.immutable.Seq parts(String qualifier, String name) {
-    List parts = new ArrayList();
+  private static scala.collection.immutable.Seq<String> parts(String qualifier, String name) {
+    List<String> parts = new ArrayList<>();
     parts.add(qualifier);
     parts.add(name);
     return Scala.seq(parts);
@@ -96,13 +96,13 @@ final class Variables {
 
   private static final class Scope {
     final String label;
-    final Map variables = new HashMap();
+    final Map<String, VariableDefinition> variables = new HashMap<>();
 
     Scope(JsonNode node) {
       label = node.get("label").textValue();
       JsonNode listed = node.get("variables");
       for (int i = 0; i < listed.size(); i++) {
-        VariableDefinition variable = definition(label, (JsonNode) listed.get(i));
+        VariableDefinition variable = definition(label, listed.get(i));
         variables.put(variable.identifier().name(), variable);
       }
     }
@@ -110,20 +110,20 @@ final class Variables {
 
   /** The variables of a script, as Spark asks for them: `x`, or `label.x`. Values are set elsewhere. */
   private final class Locals implements VariableManager {
-    public scala.Option get(scala.collection.immutable.Seq nameParts) {
-      List parts = Scala.list(nameParts);
+    public scala.Option<VariableDefinition> get(scala.collection.immutable.Seq<String> nameParts) {
+      List<?> parts = Scala.list(nameParts);
       String name = lower(parts.get(parts.size() - 1));
       for (int i = scopes.size() - 1; i >= 0; i--) {
-        Scope scope = (Scope) scopes.get(i);
+        Scope scope = scopes.get(i);
         boolean meant = parts.size() == 1 || (parts.size() == 2 && scope.label.equals(lower(parts.get(0))));
-        if (meant && scope.variables.containsKey(name)) return new scala.Some(scope.variables.get(name));
+        if (meant && scope.variables.containsKey(name)) return new scala.Some<>(scope.variables.get(name));
       }
       return Scala.none();
     }
 
     /** Where DECLARE puts a variable. */
     public ResolvedIdentifier qualify(String name) {
-      String label = ((Scope) scopes.get(scopes.size() - 1)).label;
+      String label = scopes.get(scopes.size() - 1).label;
       Identifier identifier = Identifier.of(new String[] {label}, name);
       return new ResolvedIdentifier(FakeLocalCatalog$.MODULE$, identifier, Scala.seq(Collections.emptyList()));
     }
@@ -136,15 +136,15 @@ final class Variables {
       return "`" + name + "`";
     }
 
-    public void create(scala.collection.immutable.Seq nameParts, VariableDefinition variable, boolean override) {
+    public void create(scala.collection.immutable.Seq<String> nameParts, VariableDefinition variable, boolean override) {
       throw new UnsupportedOperationException();
     }
 
-    public void set(scala.collection.immutable.Seq nameParts, VariableDefinition variable, Origin origin) {
+    public void set(scala.collection.immutable.Seq<String> nameParts, VariableDefinition variable, Origin origin) {
       throw new UnsupportedOperationException();
     }
 
-    public boolean remove(scala.collection.immutable.Seq nameParts) {
+    public boolean remove(scala.collection.immutable.Seq<String> nameParts) {
       throw new UnsupportedOperationException();
     }
 
@@ -169,8 +169,8 @@ final class Variables {
       return null;
     }
 
-    public scala.Option getVariableManager() {
-      return new scala.Some(variables);
+    public scala.Option<VariableManager> getVariableManager() {
+      return new scala.Some<>(variables);
     }
   }
 }

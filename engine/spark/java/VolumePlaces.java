@@ -27,9 +27,9 @@ final class VolumePlaces extends scala.runtime.AbstractFunction1 implements Seri
   }
 
   /** `places` is null for files that are not in a volume. */
-  static scala.collection.immutable.Map extractors(scala.collection.immutable.Map ofSpark, VolumePlaces places) {
+  static scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> extractors(scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> ofSpark, VolumePlaces places) {
     if (places == null) return ofSpark;
-    return (scala.collection.immutable.Map) ofSpark.updated(FileFormat$.MODULE$.FILE_PATH(), places);
+    return (scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>) ofSpark.updated(FileFormat$.MODULE$.FILE_PATH(), places);
   }
 
   /** The value of `_metadata.file_path`. */

@@ -1,6 +1,7 @@
 package deltagateway;
 
 import java.io.Serializable;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 
 /**
@@ -10,9 +11,9 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
  * less than a file has, no split would read its last rows, and nobody would be told. So the last split has no end.
  */
 final class WholeFileReader extends scala.runtime.AbstractFunction1 implements Serializable {
-  private final scala.Function1 reader;
+  private final scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader;
 
-  WholeFileReader(scala.Function1 reader) {
+  WholeFileReader(scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader) {
     this.reader = reader;
   }
 

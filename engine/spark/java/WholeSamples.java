@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.execution.PlanLater;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 
 /**
@@ -12,9 +13,9 @@ import org.apache.spark.sql.execution.SparkStrategy;
  * By then conditions have been moved; nothing moves them in a physical plan.
  */
 final class WholeSamples extends SparkStrategy {
-  public scala.collection.immutable.Seq apply(LogicalPlan plan) {
-    List planned = new ArrayList();
-    if (plan instanceof Sample && isWhole((Sample) plan)) planned.add(new PlanLater((LogicalPlan) plan.children().head()));
+  public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
+    List planned = new ArrayList<>();
+    if (plan instanceof Sample && isWhole((Sample) plan)) planned.add(new PlanLater(plan.children().head()));
     return Scala.seq(planned);
   }
 

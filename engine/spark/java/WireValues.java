@@ -46,7 +46,7 @@ abstract class WireValues {
     return null;
   }
 
-  static scala.collection.Iterator rows(final scala.collection.Iterator rows, final WireValues converter) {
+  static scala.collection.Iterator<InternalRow> rows(final scala.collection.Iterator<InternalRow> rows, final WireValues converter) {
     if (converter == null) return rows;
     return new scala.collection.AbstractIterator() {
       public boolean hasNext() {
