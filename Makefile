@@ -10,8 +10,10 @@ MINIO := .minio
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
+PIP_INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
 SERVE_ARGS ?=
-CONSOLE := $(wildcard $(addprefix gateway/http/console/,*.* src/* src/*/*)) deploy/build_console.py
+# Changes of these require another build of the package.
+BUILT := $(wildcard $(addprefix gateway/http/console/,*.* src/* src/*/*) engine/spark/java/*.java deploy/*.py) engine/spark/java
 SQL_TESTS := $(ORACLE)/spark-sql-tests.jar
 SQL_TESTS_ARTIFACT := org.apache.spark:spark-sql_2.13:4.2.0:jar:tests
 SQL_TESTS_SHA256 := 810bef6fd568e1626aad7354a1161e9e5ac629fbc55ba0a9a4e3cec8c06376eb
@@ -33,7 +35,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: $(VENV)/.installed java $(VENV)/.prepared ## make the environment: .venv with the package, and Java if it may be installed
+install: $(VENV)/.prepared ## make the environment: .venv with the package, and a JDK if it may be installed
 
 serve: install ## serve LAKE=folder (a small sample lake if not given) to Thrift and HTTP clients
 	@exec $(BIN)/delta-gateway serve $(if $(LAKE),"$(LAKE)") $(SERVE_ARGS)
@@ -44,18 +46,18 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
 	    -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
-test: $(VENV)/.installed-test java $(VENV)/.prepared chromium ## run the tests, in PROCESSES=2 with a Spark each
+test: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run the tests, in PROCESSES=2 with a Spark each
 	$(RUN) pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 $(TEST_ARGS)
 
-test-slow: $(VENV)/.installed-test java minio ## run the tests that take long
+test-slow: $(VENV)/.installed-test minio ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
 
-test-clients: $(VENV)/.installed-test java $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
+test-clients: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
 	$(RUN) pytest -m "not oracle and not bench" tests/clients $(TEST_ARGS)
 	@if test -n "$(SUITES)"; then $(RUN) tests.clients.suites "$(SUITES)"; \
 	    else echo "Clients' own test suites are left out: name a folder with checkouts with SUITES=folder"; fi
 
-fuzz-tables: $(VENV)/.installed-test java ## read random tables of other writers, TABLES=number SEED=text KINDS=all or some
+fuzz-tables: $(VENV)/.installed-test ## read random tables of other writers, TABLES=number SEED=text KINDS=all or some
 	FUZZ_TABLES=$(TABLES) FUZZ_SEED=$(SEED) FUZZ_KINDS="$(KINDS)" $(RUN) pytest -m slow --timeout 0 \
 	    tests/fuzz/test_foreign_tables.py $(TEST_ARGS)
 
@@ -82,10 +84,10 @@ format: $(VENV)/.installed-test ## put the code into form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/.installed-test java $(VENV)/.prepared ## measure beside other systems, BENCH=names for some of it
+bench: $(VENV)/.installed-test $(VENV)/.prepared ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
 
-coverage: $(VENV)/.installed-test java $(VENV)/.prepared chromium ## run the tests and report the covered branches, in build/coverage
+coverage: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run the tests and report the covered branches, in build/coverage
 	$(BIN)/coverage erase
 	-$(BIN)/coverage run -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -q $(TEST_ARGS)
 	$(BIN)/coverage combine --quiet
@@ -95,11 +97,11 @@ coverage: $(VENV)/.installed-test java $(VENV)/.prepared chromium ## run the tes
 mutation: $(VENV)/.installed-test ## change the code and count the changes that no test notices, MUTATION="--packages commit --sample 50"
 	$(RUN) tests.mutation $(MUTATION)
 
-oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) $(REST_ORACLE)/.installed $(S3A_ORACLE)/.installed java ## compare with packages from Maven, such as delta-spark
+oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) $(REST_ORACLE)/.installed $(S3A_ORACLE)/.installed ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)
 
 clean: ## remove the environment and everything made by tests
-	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build
+	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build engine/spark/java/build
 	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) $(MINIO) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench .mutation
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -143,13 +145,18 @@ $(S3A_ORACLE)/.installed: tests/oracle/s3a/pom.xml
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(S3A_ORACLE)
 	@touch $@
 
-$(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
-	$(RUN) pip install --quiet --disable-pip-version-check --editable .
+$(VENV)/.build: pyproject.toml | $(BIN)/python # what the build requires, here and not in an environment for each build
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \
+	    xargs $(PIP_INSTALL)
 	@touch $@
 
-$(VENV)/.prepared: $(VENV)/.installed $(wildcard engine/spark/java/*.java) | java
+$(VENV)/.installed: pyproject.toml $(BUILT) $(VENV)/.build | java
+	$(PIP_INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.prepared: $(VENV)/.installed
 	@if $(BIN)/delta-gateway prepare; then touch $@; fi # without, starts are only slower
 
-$(VENV)/.installed-test: pyproject.toml requirements.lock $(CONSOLE) | $(BIN)/python
-	$(RUN) pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test]'
+$(VENV)/.installed-test: pyproject.toml requirements.lock $(BUILT) $(VENV)/.build | java
+	$(PIP_INSTALL) --no-build-isolation --constraint requirements.lock --editable '.[test]'
 	@touch $@ $(VENV)/.installed

@@ -1971,6 +1971,11 @@ class JavaNotFound(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class JavaClassesOutdated(SqlError):
+    """JAVA_CLASSES_OUTDATED, SQLSTATE 58000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
 class SparkSettingFixed(SqlError):
     """CANNOT_MODIFY_CONFIG.GATEWAY, SQLSTATE 46110"""
     key: str

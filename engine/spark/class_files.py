@@ -1,15 +1,14 @@
-"""A class cache for a Python environment: classes that each start of Java would otherwise compile and load again.
+"""The gateway's Java classes at a start: the jar from the package's build, and Java's archive of loaded classes.
 
-Half the processor time at a start is spent on classes: the gateway's are compiled, and about 19,000 are found in jars,
-verified and linked. So `delta-gateway prepare` does both once:
+Half the processor time at a start is spent on classes: about 19,000 are found in jars, verified and linked. So
+`delta-gateway prepare` does it once for a Python environment:
 
-    <environment>/share/delta-gateway/<digest of our sources and Spark's version>/gateway.jar
-                                                                                 /classes-<its size>.jsa
+    <environment>/share/delta-gateway/<digest of the jar and Spark's version>/classes-<its size>.jsa
 
-The second file is Java's own archive for loaded classes (class data sharing, JEP 350), which it maps into memory. Java
-starts without it if its own build or the class path differs from the archive's. But Java crashes on a truncated
-archive, hence the size. An environment that is not prepared starts too, only more slowly. A user with write access to
-these files can also write the gateway's code.
+This is Java's own archive of loaded classes (class data sharing, JEP 350), which it maps into memory. Java starts
+without it if its own build or the class path differs from the archive's. But Java crashes on a truncated archive, hence
+the size. An environment that is not prepared starts too, only more slowly. A user with write access to these files can
+also write the gateway's code.
 """
 
 from __future__ import annotations
@@ -20,27 +19,30 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.spark.jvm import SPARK_VERSION, compile_classes, java_sources, launch_jvm, stop_jvm
+from catalog.conditions import JavaClassesOutdated
+from engine.spark.gateway_jar import JAR, JAVA, digest_of_sources, java_sources, read_stamp
+from engine.spark.jvm import SPARK_VERSION
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _CLASS_PATH = "spark.driver.extraClassPath"
-_JAR, _ARCHIVE = "gateway.jar", "classes-{}.jsa"
+_ARCHIVE = "classes-{}.jsa"
 
 
 @dataclass(frozen=True, slots=True)
 class ClassFiles:
-    """A jar with compiled classes, and its related files."""
+    """The jar with the gateway's classes, and the folder for Java's archive."""
 
     jar: Path
+    folder: Path
 
     @property
     def archive(self) -> Path | None:
         """Returns Java's archive, if it is complete."""
-        made = self.jar.parent.glob(_ARCHIVE.format("*"))
+        made = self.folder.glob(_ARCHIVE.format("*"))
         return next((file for file in made if file.name == _ARCHIVE.format(file.stat().st_size)), None)
 
     def settings(self, conf: Mapping[str, str]) -> dict[str, str]:
@@ -53,49 +55,38 @@ class ClassFiles:
         return {**conf, **added}
 
 
-def find_class_files() -> ClassFiles | None:
-    """Returns the cached files for the current sources and Spark."""
-    found = _class_files()
-    return found if found.jar.is_file() else None
+def find_class_files(jar: Path = JAR, sources: Path = JAVA) -> ClassFiles:
+    """Returns the files for a start. Raises `JavaClassesOutdated` if the jar is missing or has other inputs.
 
-
-def compile_once() -> ClassFiles:
-    """Compiles the gateway's classes unless already done, in a separate Java. Raises `JavaNotFound` or
-    `SparkUnavailable`.
-
-    Cached files for other sources are removed.
+    `sources` is a folder without Java files if the package was installed from a wheel.
     """
-    files = _class_files()
-    if not files.jar.is_file():
-        _remove_others(files.jar.parent)
-        with _beside(files.jar) as made:
-            gateway = launch_jvm({})
-            try:
-                compile_classes(gateway, made)
-            finally:
-                stop_jvm(gateway)
-            with suppress(FileExistsError):  # an archive contains its modification time
-                # A link fails if another process was faster; replacing its jar would make
-                # its archive invalid.
-                os.link(made, files.jar)
-    return files
+    stamp = read_stamp(jar)
+    if stamp is None:
+        raise JavaClassesOutdated(f"{jar} is missing or damaged")
+    if stamp.spark != SPARK_VERSION:
+        raise JavaClassesOutdated(f"{jar} was compiled for Spark {stamp.spark}, and pyspark is {SPARK_VERSION}")
+    if java_sources(sources) and stamp.sources != digest_of_sources(sources):
+        raise JavaClassesOutdated(f"{jar} was not compiled from the current sources in {sources}")
+    # Java compares the jar's size and modification time with those in its archive.
+    made = jar.stat()
+    key = f"{SPARK_VERSION}\0{jar}\0{made.st_size}\0{int(made.st_mtime)}"
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return ClassFiles(jar, Path(sys.prefix) / "share" / "delta-gateway" / digest[:32])
 
 
 @contextmanager
 def archive_classes(files: ClassFiles) -> Iterator[str]:
-    """Yields an option with which Java writes the archive of its loaded classes when it ends, within the block."""
-    with _beside(files.jar) as made:
+    """Yields an option with which Java writes the archive of its loaded classes when it ends, within the block.
+
+    Archives for other jars are removed.
+    """
+    _remove_others(files.folder)
+    files.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".", dir=files.folder) as name:
+        made = Path(name) / "classes.jsa"
         yield _quote_option(f"-XX:ArchiveClassesAtExit={made}") + " -Xlog:cds*=off"
         if made.is_file():
-            made.replace(files.jar.with_name(_ARCHIVE.format(made.stat().st_size)))
-
-
-def _class_files() -> ClassFiles:
-    digest = hashlib.sha256(SPARK_VERSION.encode())
-    for name, text in java_sources():
-        digest.update(f"\0{name}\0{text}".encode())
-    folder = Path(sys.prefix) / "share" / "delta-gateway" / digest.hexdigest()[:32]
-    return ClassFiles(folder / _JAR)
+            made.replace(files.folder / _ARCHIVE.format(made.stat().st_size))
 
 
 def _remove_others(folder: Path) -> None:
@@ -103,14 +94,6 @@ def _remove_others(folder: Path) -> None:
         for other in folder.parent.iterdir():
             if other != folder:
                 shutil.rmtree(other, ignore_errors=True)
-
-
-@contextmanager
-def _beside(file: Path) -> Iterator[Path]:
-    """Yields a temporary path next to a file that is being written."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".", dir=file.parent) as folder:
-        yield Path(folder) / file.name
 
 
 def _quote_option(option: str) -> str:

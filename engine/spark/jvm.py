@@ -1,13 +1,4 @@
-"""The Java side: finds a Java, launches Spark's process, and compiles the gateway's own classes in it.
-
-The classes in `java/` are compiled by Janino, which Spark ships, against the running Spark: once for an environment
-(`class_files.py`), or at each process start. They are put into a jar on the class path of Spark's main class loader, so
-that py4j, the driver and local executors see the same classes; remote executors get the jar from Spark. A Spark with
-moved classes or signatures fails here, with the line that no longer compiles.
-
-Janino compiles plain old Java: no lambdas, no inferred generics; if a class narrows a method's return type it may pick
-the wider one, hence a few casts. A private method becomes a static one with the object as its first argument, so
-`private synchronized` would lock the class, not the object.
+"""The Java side: finds a Java, and launches and ends Spark's process.
 
 Spark's `spark-submit` starts a class that serves py4j, and writes its address and the connection secret into a file
 that an environment variable names. Settings are passed in a file as well, not on the command line, which every user on
@@ -27,16 +18,13 @@ import subprocess
 import tempfile
 import threading
 import time
-import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import BinaryIO
 
 import pyspark
 from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer, JavaParameters, PythonParameters
-from py4j.protocol import Py4JJavaError
 from pyspark.serializers import UTF8Deserializer, read_int
 
 from catalog.conditions import JavaNotFound, SparkUnavailable
@@ -194,48 +182,3 @@ def _let_go(gateway: ClientServer) -> None:
     if stdin := gateway.proc.stdin:
         with suppress(OSError):
             stdin.close()
-
-
-def install_classes(gateway: ClientServer, jar: Path) -> None:
-    """Compiles the gateway's classes into `jar` and adds it to the class path."""
-    compile_classes(gateway, jar)
-    loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(gateway.jvm.java.io.File(str(jar)).toURI().toURL())
-
-
-def compile_classes(gateway: ClientServer, jar: Path) -> None:
-    """Compiles the gateway's classes into `jar`. Raises `SparkUnavailable`."""
-    with zipfile.ZipFile(jar, "w") as archive:
-        for name, content in _compile(gateway).items():
-            archive.writestr(name, content)
-
-
-def java_sources() -> list[tuple[str, str]]:
-    """Returns name and text for each file in `java/`, in a fixed order."""
-    found = files("engine.spark").joinpath("java").iterdir()
-    return sorted((source.name, source.read_text(encoding="utf-8")) for source in found)
-
-
-def _compile(gateway: ClientServer) -> dict[str, bytes]:
-    """Returns class files by their path in a jar."""
-    jvm = gateway.jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    resources = jvm.org.codehaus.commons.compiler.util.resource
-    compiler = jvm.org.codehaus.janino.Compiler(
-        resources.ResourceFinder.EMPTY_RESOURCE_FINDER, jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader)
-    )
-    compiler.setSourceVersion(8)
-    compiler.setTargetVersion(8)  # older ones cannot call static methods of interfaces
-    compiler.setDebugLines(True)
-    compiler.setDebugSource(True)
-    classes = jvm.java.util.HashMap()
-    compiler.setClassFileCreator(resources.MapResourceCreator(classes))
-    sources = java_sources()
-    units = gateway.new_array(resources.Resource, len(sources))
-    for position, (name, text) in enumerate(sources):
-        units[position] = resources.StringResource(name, text)
-    try:
-        compiler.compile(units)
-    except Py4JJavaError as error:
-        raise SparkUnavailable(f"its classes are not those expected: {error.java_exception.getMessage()}") from error
-    return {name: bytes(classes.get(name)) for name in classes.keySet()}

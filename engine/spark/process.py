@@ -13,7 +13,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -32,10 +31,10 @@ from catalog.store.credentials import hadoop_settings
 from engine.runtime.jvm_statistics import JvmStatistics, read_jobs
 from engine.runtime.profile import Profile, TaskCounts
 from engine.runtime.request import StatementRequest
-from engine.spark.class_files import find_class_files
+from engine.spark.class_files import ClassFiles
 from engine.spark.expressions import ALLOWED_EXPRESSIONS
 from engine.spark.file_lists import FileLists
-from engine.spark.jvm import EXIT_S, install_classes, kill_jvm, launch_jvm, stop_jvm
+from engine.spark.jvm import EXIT_S, kill_jvm, launch_jvm, stop_jvm
 from engine.spark.spark_errors import CONTEXT_STOPPED
 
 _log = logging.getLogger(__name__)
@@ -57,13 +56,13 @@ Progress = Callable[[str], None]
 class Launch:
     """Launch parameters for each Spark start; `spark_dir` contains files for one run only.
 
-    `jar` is for classes compiled at the start; Java may take `exit_s` seconds to end.
+    Java may take `exit_s` seconds to end.
     """
 
     conf: Mapping[str, str]
     spark_dir: Path
     spool_dir: Path
-    jar: Path
+    class_files: ClassFiles
     allowed_functions: Collection[str]
     allowed_table_functions: Collection[str]
     file_lists: FileLists
@@ -101,10 +100,9 @@ class SparkProcess:
         gateway = None
         try:
             progress("starting Java")
-            class_files = find_class_files()
-            gateway = launch_jvm(launch.conf if class_files is None else class_files.settings(launch.conf))
+            gateway = launch_jvm(launch.class_files.settings(launch.conf))
             progress("starting Spark")
-            driver = _start_spark(gateway, launch, None if class_files is None else class_files.jar)
+            driver = _start_spark(gateway, launch)
             progress("warming up Spark")
             # The first query of a JVM loads and compiles classes for seconds; no client has
             # to wait for that.
@@ -263,20 +261,11 @@ def _cause_messages(exception: Any) -> list[str]:
     return messages
 
 
-def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any:
-    """Starts Spark. `jar` has the gateway's classes, and is on the class path; None: they are compiled while Spark
-    starts.
-    """
-    installed: Future[None] | None = None
-    if jar is None:
-        jar, installed = launch.jar, Future()
-        given = gateway, jar, installed
-        threading.Thread(target=_install, args=given, name="spark-classes", daemon=True).start()
+def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
+    """Starts Spark, and the gateway's driver in it."""
     # Spark 4 has two implementations of SparkSession; the classic one runs in this process,
     # the other is Connect's client.
     spark = gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder().getOrCreate()
-    if installed is not None:
-        installed.result()
     hadoop = spark.sparkContext().hadoopConfiguration()
     for key, value in hadoop_settings().items():  # not in Spark's settings, which statements and logs may show
         hadoop.set(key, value)
@@ -290,17 +279,7 @@ def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any
         callback_server.port,
         callback_server.password,
     )
-    # Executors in other processes load the gateway's classes from there. `spark.jars`
-    # cannot name a jar that is compiled while Spark starts.
-    driver.shareClasses(str(jar))
+    # Executors in other processes load the gateway's classes from there. With `spark.jars`, the executor in Java's own
+    # process would copy and load them again.
+    driver.shareClasses(str(launch.class_files.jar))
     return driver
-
-
-def _install(gateway: ClientServer, jar: Path, installed: Future[None]) -> None:
-    """Installs classes on a thread that does not delay the server's end, unlike pool threads."""
-    try:
-        install_classes(gateway, jar)
-    except BaseException as error:  # noqa: BLE001  the waiting thread raises it
-        installed.set_exception(error)
-    else:
-        installed.set_result(None)

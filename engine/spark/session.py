@@ -1,8 +1,8 @@
 """One Spark for the process, one Spark session for each client session.
 
-Starting takes seconds: the Java process, Spark itself, the gateway's classes if they are not cached (`class_files.py`);
-a first query then loads the classes that every query needs. A Spark that dies or hangs is restarted (`supervisor.py`),
-and each client's session is recreated in it when a statement next needs one.
+Starting takes seconds: the Java process, Spark itself, and their classes (`class_files.py`); a first query then loads
+the classes that every query needs. A Spark that dies or hangs is restarted (`supervisor.py`), and each client's session
+is recreated in it when a statement next needs one.
 
 Sessions are cheap (a `newSession` takes 1 ms, its first query no longer than any other), so they are not pooled. All
 sessions share executors and files, each has its own settings, current schema and temporary names.
@@ -50,7 +50,7 @@ from catalog.conditions import SparkRestarting, SparkSettingFixed
 from catalog.errors import SqlError
 from engine.runtime.jvm_statistics import jvm_metrics
 from engine.runtime.metrics import MetricFamily, counter
-from engine.spark.class_files import JAVA_OPTIONS
+from engine.spark.class_files import JAVA_OPTIONS, find_class_files
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S
 from engine.spark.process import Launch, SparkProcess
@@ -225,8 +225,8 @@ class SparkDriver:
     ) -> SparkDriver:
         """Starts Spark; only functions in the two lists may be called. `on_give_up` is called if it fails repeatedly.
 
-        Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkSettingInvalid` or `SparkUnavailable` if Spark does not
-        start.
+        Raises `JavaNotFound`, `JavaClassesOutdated`, `SparkSettingFixed`, or `SparkSettingInvalid` or
+        `SparkUnavailable` if Spark does not start.
         """
         folder = PrivateFolder(options.local_dir)
         work_dir = folder.path
@@ -236,7 +236,7 @@ class SparkDriver:
                 conf=_conf(options, work_dir),
                 spark_dir=work_dir / "spark",
                 spool_dir=work_dir / "spool",
-                jar=work_dir / "gateway.jar",
+                class_files=find_class_files(),
                 allowed_functions=allowed_functions,
                 allowed_table_functions=allowed_table_functions,
                 file_lists=file_lists,

@@ -1,5 +1,5 @@
-"""`delta-gateway prepare`: creates files once for this environment that speed up each start
-(`engine/spark/class_files.py`).
+"""`delta-gateway prepare`: writes Java's archive of loaded classes, once for this environment, which speeds up each
+start (`engine/spark/class_files.py`).
 
 Java's archive contains the classes that were loaded before it is written, so statements of each kind run here, over a
 sample lake in a temporary folder.
@@ -19,7 +19,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.sample.data import SAMPLE_READS, SAMPLE_WRITES
 from engine.sample.lake import ensure_sample_lake
-from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archive_classes, compile_once
+from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archive_classes, find_class_files
 from engine.spark.session import SparkOptions
 from gateway.cli.help import help_text
 from gateway.configuration.config import LogFormat
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     ).parse_args(arguments)
     set_up_log("ERROR", LogFormat.TEXT, sys.stderr)
     try:
-        files = compile_once()
+        files = find_class_files()
         if files.archive is None:
             _archive(files)
     except (SqlError, OSError) as error:

@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.CodegenSupport;
 import org.apache.spark.sql.execution.SparkPlan;
 
@@ -78,8 +77,8 @@ public final class CheckedRows extends SparkPlan implements CodegenSupport {
     return task + ".killTaskIfInterrupted();\n" + consume(context, input, null);
   }
 
-  public TreeNode withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
-    return new CheckedRows((SparkPlan) children.apply(0));
+  public SparkPlan withNewChildrenInternal(scala.collection.immutable.IndexedSeq<SparkPlan> children) {
+    return new CheckedRows(children.head());
   }
 
   /**

@@ -6,18 +6,16 @@ import java.util.Collections;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.UnaryExpression;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.types.DataType;
 
 /**
  * The value of another expression, with a check now and then that the task was not killed ({@link StoppableTasks}): the
  * body of a lambda function is evaluated for each element of an array, within one row.
  */
-public final class CheckedValue extends UnaryExpression implements Serializable {
+public final class CheckedValue extends Expression implements Serializable {
   private static final int EVERY = 64;
 
   private final Expression child;
@@ -27,12 +25,16 @@ public final class CheckedValue extends UnaryExpression implements Serializable 
     this.child = child;
   }
 
-  public TreeNode child() {
-    return child;
+  public scala.collection.immutable.Seq<Expression> children() {
+    return Scala.seq(new ArrayList(Collections.singletonList(child)));
   }
 
   public DataType dataType() {
     return child.dataType();
+  }
+
+  public boolean foldable() {
+    return child.foldable();
   }
 
   public boolean nullable() {
@@ -67,8 +69,8 @@ public final class CheckedValue extends UnaryExpression implements Serializable 
     return child.sql();
   }
 
-  public TreeNode withNewChildInternal(TreeNode newChild) {
-    return new CheckedValue((Expression) newChild);
+  public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq<Expression> newChildren) {
+    return new CheckedValue(newChildren.head());
   }
 
   public int productArity() {

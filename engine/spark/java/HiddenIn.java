@@ -1,29 +1,42 @@
 package deltagateway;
 
+import java.util.ArrayList;
+import java.util.Collections;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.UnaryExpression;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.types.BooleanType$;
 import org.apache.spark.sql.types.DataType;
 
 /** An IN whose list no rule of Spark sees, until {@link LongInLists} knows the type of its value. */
-final class HiddenIn extends UnaryExpression {
+final class HiddenIn extends Expression {
   final scala.collection.immutable.Seq list;
-  private final Expression value;
+  final Expression value;
 
   HiddenIn(Expression value, scala.collection.immutable.Seq list) {
     this.value = value;
     this.list = list;
   }
 
-  public TreeNode child() {
-    return value;
+  public scala.collection.immutable.Seq<Expression> children() {
+    return Scala.seq(new ArrayList(Collections.singletonList(value)));
   }
 
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
     throw new IllegalStateException("a list was not put back");
+  }
+
+  public Object eval(InternalRow row) {
+    throw new IllegalStateException("a list was not put back");
+  }
+
+  public boolean foldable() {
+    return value.foldable();
+  }
+
+  public boolean nullable() {
+    return value.nullable();
   }
 
   public boolean resolved() {
@@ -38,8 +51,8 @@ final class HiddenIn extends UnaryExpression {
     return value + " IN (…)";
   }
 
-  public TreeNode withNewChildInternal(TreeNode child) {
-    return new HiddenIn((Expression) child, list);
+  public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq<Expression> children) {
+    return new HiddenIn(children.head(), list);
   }
 
   public int productArity() {

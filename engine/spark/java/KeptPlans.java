@@ -219,7 +219,7 @@ final class KeptPlans {
           relation.fileFormat(),
           relation.options(),
           spark == null ? relation.sparkSession() : spark);
-      return leaf.copy(placed, leaf.output(), leaf.catalogTable(), leaf.isStreaming(), leaf.stream());
+      return leaf.copy(placed, leaf.copy$default$2(), leaf.catalogTable(), leaf.isStreaming(), leaf.stream());
     }
 
     private ListedFileIndex index(Request.Scan scan) {

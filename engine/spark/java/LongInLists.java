@@ -110,13 +110,13 @@ final class LongInLists {
 
   private static final class Settling extends scala.runtime.AbstractPartialFunction {
     public boolean isDefinedAt(Object node) {
-      return node instanceof HiddenIn && ((Expression) ((HiddenIn) node).child()).resolved();
+      return node instanceof HiddenIn && ((HiddenIn) node).value.resolved();
     }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       HiddenIn hidden = (HiddenIn) node;
-      Expression value = (Expression) hidden.child();
+      Expression value = hidden.value;
       Expression set = set(value, hidden.list);
       return set == null ? new In(value, hidden.list) : set;
     }

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable;
-import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$DefaultValueFillMode$;
+import org.apache.spark.sql.catalyst.analysis.TableOutputResolver;
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
@@ -159,7 +159,7 @@ final class RowEnforcer {
 
   /** Missing fields become NULL, at any depth. */
   private static scala.Enumeration.Value filled() {
-    return TableOutputResolver$DefaultValueFillMode$.MODULE$.RECURSE();
+    return TableOutputResolver.DefaultValueFillMode$.MODULE$.RECURSE();
   }
 
   /** Whether columns of the same number have structs of other names, or of the same in another order. */

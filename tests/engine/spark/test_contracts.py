@@ -1,6 +1,6 @@
 """Contracts with Spark's internals, stated once more, so that a Spark upgrade that breaks one fails here with its name.
 
-The classes in `engine/spark/java` are compiled against Spark at each start, so a missing signature stops all. These
+The classes in `engine/spark/java` are compiled against the pinned Spark, so a missing signature stops the build. These
 tests also notice changes that still compile: a method added to a class that we implement, and behavior that no
 signature shows. If one fails, read the new Spark before changing the expectation.
 """

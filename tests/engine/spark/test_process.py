@@ -13,6 +13,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 import engine.spark.process
+from engine.spark.class_files import ClassFiles
 from engine.spark.file_lists import FileLists
 from engine.spark.process import Launch, SparkProcess
 from tests.gateway.http.conftest import eventually
@@ -58,7 +59,7 @@ def process(java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         conf={},
         spark_dir=tmp_path,
         spool_dir=tmp_path,
-        jar=tmp_path,
+        class_files=ClassFiles(tmp_path, tmp_path),
         allowed_functions=(),
         allowed_table_functions=(),
         file_lists=file_lists,
