@@ -9,6 +9,7 @@ real clients begin first, tests without Spark are last, so that both processes e
 
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Generator
 from typing import Any
@@ -34,6 +35,7 @@ _THERE = {
     "foreign": HAS_TESTDATA,
     "slapd": SLAPD is not None,
     "console": HAS_CONSOLE,
+    "debootstrap": os.geteuid() == 0 and shutil.which("debootstrap") is not None,
     "node": HAS_NODE_MODULES,
     "mounts": MAY_MOUNT,
     "minio": MINIO is not None,
@@ -45,6 +47,7 @@ _REASONS = {
     "node": "of the console's source were left out: its packages are fetched when it is built (make install).",
     "mounts": "on disks that are read-only or full were left out: mounting a file system is not permitted here.",
     "minio": "with MinIO were left out: it is built by make test-slow, where Go is installed.",
+    "debootstrap": "with the steps of the Dockerfile were left out: they need root and debootstrap.",
     "slapd": "with a directory were left out: no slapd; apt-get install slapd, or name its folder in SLAPD_ROOT.",
 }
 
