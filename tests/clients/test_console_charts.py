@@ -73,7 +73,6 @@ def test_the_chart_of_a_tab_survives_a_reload(page: Page) -> None:
     choose(page, "Kind of chart", "Area")
     expect(page.locator(".plot")).to_have_attribute("data-kind", "area")
     page.reload()
-    cell(page, "even")
     page.get_by_role("tab", name="chart").click()
     assert shown(page) == ("area", "20")
 
