@@ -131,7 +131,9 @@ class Image:
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
     left_out = {"__pycache__", "node_modules", "dist"}
-    return {name for name in names if name in left_out or (name == "build" and Path(folder).name in ("console", "java"))}
+    if Path(folder).name in ("console", "java"):
+        left_out.add("build")
+    return left_out.intersection(names)
 
 
 def _slim(root: Path) -> None:
