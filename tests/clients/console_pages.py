@@ -20,7 +20,7 @@ addEventListener("securitypolicyviolation", (told) => {
   if (!told.target.closest?.(".cm-content")) console.error(told.violatedDirective, told.target.outerHTML);
 });
 """
-expect.set_options(timeout=25_000)  # for a machine that is busy with other tests
+expect.set_options(timeout=120_000)  # for a machine that is busy with other tests
 
 
 @pytest.fixture(scope="module")
