@@ -74,7 +74,7 @@ def test_selected_statements_run(page: Page) -> None:
 
 
 def test_cancel_ends_the_running_statement_and_skips_the_others(page: Page) -> None:
-    endless = "SELECT sum(a.id * b.id) FROM range(100000000) a JOIN range(1000) b ON a.id % 1000 = b.id"
+    endless = "SELECT sum(a.id * b.id) FROM range(100000000000) a JOIN range(1000) b ON a.id % 1000 = b.id"
     write(page, f"{endless};\nSELECT 2")
     page.keyboard.press(RUN_ALL)
     expect(page.locator(".progress")).to_contain_text("tasks")
@@ -184,7 +184,7 @@ def test_cached_and_truncated_results_say_so(page: Page) -> None:
 
 def test_lost_connection_is_retried(server: RealServer, browser: Browser) -> None:
     with opened(browser, f"http://localhost:{server.http_port}/", "ERR_INTERNET_DISCONNECTED") as page:
-        run(page, "SELECT sum(a.id * b.id) AS s FROM range(100000000) a JOIN range(1000) b ON a.id % 1000 = b.id")
+        run(page, "SELECT sum(a.id * b.id) AS s FROM range(100000000000) a JOIN range(1000) b ON a.id % 1000 = b.id")
         expect(page.locator(".progress")).to_contain_text("tasks")
         page.context.set_offline(True)
         notices = page.locator(".notices")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from catalog.conditions import SparkRestarting, StatementCancelled
 from engine.planning.plans.file_writes import WriteTarget
 from engine.planning.plans.reads import ReadPlan
+from engine.runtime.executed_plan import ExecutedPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
@@ -23,6 +24,7 @@ from engine.spark.file_lists import FileLists
 from engine.spark.query import ExecSession
 from engine.spark.supervisor import Supervision, Supervisor
 from engine.spool.spool import Spool
+from engine.tables.scan import TableRead
 from tests.gateway.http.conftest import eventually
 
 PLAN = ReadPlan(text="SELECT 1", scans=())
@@ -96,6 +98,11 @@ class Process:
 
     def watch_tasks(self, request: StatementRequest) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def executed_plans(
+        self, statement_id: str, labels: Mapping[str, str], reads: tuple[TableRead, ...]
+    ) -> tuple[ExecutedPlan, ...]:
+        return ()
 
     def cancel(self, session: JavaSession, statement_id: str) -> None:
         self.cancelled.append(statement_id)

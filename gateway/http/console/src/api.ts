@@ -325,6 +325,7 @@ export interface TableName {
 
 const QUERIES_MAX = 200;
 const SQL = "api/2.0/sql";
+const LATE_S = 10;
 const CATALOG = "api/2.0/catalog";
 
 /** Requests JSON; a login that has ended leads to the login page, which returns to this page. */
@@ -401,8 +402,9 @@ export const api = {
       disposition: "EXTERNAL_LINKS",
       format: "ARROW_STREAM",
     })),
+  /** Waits for the end of a statement; fails if the answer is late, since a lost connection does not always say so. */
   statement: (id: string, wait_s: number) =>
-    ended(ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` }))),
+    ended(ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` }), undefined, AbortSignal.timeout((wait_s + LATE_S) * 1000))),
   submitInline: (statement: string, wait_s: number) =>
     watched(statement, ask<InlineAnswer>("POST", `${SQL}/statements`, { statement, wait_timeout: `${wait_s}s` })),
   statementInline: (id: string, wait_s: number) =>
