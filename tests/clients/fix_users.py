@@ -69,7 +69,7 @@ def user_server(folder: Path, lake: Path) -> Iterator[UserServer]:
         process.end()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserServer]:
     folder = tmp_path_factory.mktemp("users")
     lake = folder / "lake"
