@@ -82,3 +82,14 @@ def test_format_highlights_a_syntax_error(server: RealServer, browser: Browser) 
         page.keyboard.press("Alt+Shift+F")
         expect(page.locator(".notices")).to_contain_text("Syntax error")
         expect(page.locator(".cm-lintRange-error")).to_have_text("from")
+
+
+def test_snippet_is_filled_in_field_by_field(page: Page) -> None:
+    new_tab(page)
+    page.keyboard.type("case")
+    page.locator(".cm-tooltip-autocomplete").get_by_role("option", name="case when").click()
+    for text in ("n > 1", "'many'", "'one'"):
+        page.keyboard.type(text)
+        page.keyboard.press("Escape")  # closes the completion of the value
+        page.keyboard.press("Tab")
+    expect(page.locator(".cm-content")).to_have_text("CASE WHEN n > 1 THEN 'many' ELSE 'one' END")

@@ -6,6 +6,7 @@ import { createElement, render } from "preact";
 import { functionCompletions } from "./functions";
 import { columnCompletion, columnsInScope, currentCatalog, loadColumns, names, namespace, type Catalogs } from "./names";
 import { keywordDialect, sparkDialect } from "./spark_dialect";
+import { snippets } from "./snippets";
 import type { SqlTab } from "./state";
 import { statementAt } from "./statements";
 import { Icon, type IconName } from "./ui/icon";
@@ -20,6 +21,7 @@ const ICONS: Record<string, IconName> = {
   property: "columns",
   function: "function",
   keyword: "keyword",
+  snippet: "braces",
   type: "braces",
   constant: "table",
 };
@@ -38,7 +40,7 @@ export function contextOf(tab: SqlTab): NameContext {
 export function completed(catalogs: Catalogs, { catalog, schema }: NameContext): Extension {
   const { language } = sparkDialect;
   const tables = schemaCompletionSource({ dialect: sparkDialect, schema: namespace(catalogs, catalog, schema) });
-  const sources = [tables, columns(schema), functions, keywords];
+  const sources = [tables, columns(schema), functions, keywords, templates];
   return [language, ...sources.map((autocomplete) => language.data.of({ autocomplete }))];
 }
 
@@ -56,11 +58,13 @@ function columns(schema: string): CompletionSource {
   };
 }
 
+const templates: CompletionSource = (context) => (context.matchBefore(WORD) ? atWord(context, snippets) : null);
+
 const functions: CompletionSource = (context) => atWord(context, functionCompletions(isLowerCase(context)));
 
 const keywordsOf = (isLower: boolean) => keywordCompletionSource(keywordDialect, !isLower, keyword);
 const [upperKeywords, lowerKeywords] = [keywordsOf(false), keywordsOf(true)];
-const keywords: CompletionSource = (context) => (afterDot(context) ? null : (isLowerCase(context) ? lowerKeywords : upperKeywords)(context));
+const keywords: CompletionSource = (context) => (isQualified(context) ? null : (isLowerCase(context) ? lowerKeywords : upperKeywords)(context));
 
 function keyword(label: string, type: string): Completion {
   return { label, type: type === "type" ? "type" : "keyword", boost: -1 };
@@ -69,13 +73,14 @@ function keyword(label: string, type: string): Completion {
 /** Options for a word that does not come after a dot, outside of strings and comments. */
 function atWord(context: CompletionContext, options: Completion[]): CompletionResult | null {
   const word = context.matchBefore(WORD);
-  if (!options.length || (!word && !context.explicit) || afterDot(context)) return null;
+  if (!options.length || (!word && !context.explicit) || isQualified(context)) return null;
   if (context.tokenBefore(["String", "LineComment", "BlockComment", "QuotedIdentifier"])) return null;
   return { from: word?.from ?? context.pos, options, validFor: /^[\p{L}\p{N}_]*$/u };
 }
 
-function afterDot(context: CompletionContext): boolean {
-  return context.matchBefore(/\.[\p{L}\p{N}_]*/u) !== null;
+/** Whether the word is a part of a name, or the name of a parameter. */
+function isQualified(context: CompletionContext): boolean {
+  return context.matchBefore(/(?:\.|(?<!:):)[\p{L}\p{N}_]*/u) !== null;
 }
 
 /** Whether the user writes in lower case; without a word, whether the text before does. */

@@ -1,5 +1,7 @@
 // The results of a tab's statements: a tab for each if there are several, and the views of the one that is shown.
 import { useEffect, useState } from "preact/hooks";
+import { AggregateDialog } from "./aggregate";
+import { isQuery } from "./aggregate_sql";
 import { api } from "./api";
 import { Chart } from "./chart";
 import { FailurePanel } from "./failure";
@@ -78,6 +80,7 @@ function Outcome({ tab, run }: { tab: SqlTab; run: Run }) {
 
 function Views({ tab, run }: { tab: SqlTab; run: Run }) {
   const hasRows = (run.result?.columns.length ?? 0) > 0;
+  const [aggregates, setAggregates] = useState(false);
   const views: ResultView[] = hasRows ? ["rows", "chart", "profile"] : ["rows", "profile"];
   return (
     <>
@@ -91,6 +94,8 @@ function Views({ tab, run }: { tab: SqlTab; run: Run }) {
           <Icon name="download" />{format}
         </a>
       ))}
+      {hasRows && isQuery(run.text) && <IconButton icon="statistics" label={strings.aggregate.open} onClick={() => setAggregates(true)} />}
+      {aggregates && run.result && <AggregateDialog tab={tab} run={run} result={run.result} onClose={() => setAggregates(false)} />}
       <IconButton icon="link" label={strings.queries.copyResultLink} onClick={() => void copyLink("result", run.statementId)} />
     </>
   );

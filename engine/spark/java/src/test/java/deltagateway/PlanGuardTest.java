@@ -217,6 +217,7 @@ class PlanGuardTest {
       ObjectNode node = Request.JSON.createObjectNode().put("relation", "r").put("columns", "id BIGINT");
       node.putArray("keys");
       node.putArray("costly");
+      node.putArray("paths");
       return new GivenRows(TestSpark.SPARK, null, statementId, 0, node, "UTC").relation();
     }
 
