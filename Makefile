@@ -51,6 +51,7 @@ test: $(VENV)/.installed-test $(VENV)/.prepared chromium test-java ## run the te
 	$(RUN) pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 $(TEST_ARGS)
 
 test-java: $(VENV)/.installed-test ## run the tests of the Java classes with JUnit, JUNIT=options of its console launcher
+	@bash deploy/ensure-maven.sh
 	$(RUN) tests.junit $(JUNIT)
 
 test-slow: $(VENV)/.installed-test minio ## run the tests that take long
