@@ -17,7 +17,7 @@ BYTES_PER_OWNER_MAX = 16 << 20
 
 
 class Level(StrEnum):
-    """What a principal may do with a query. Names of the first two are Databricks'."""
+    """A principal's right to a query. The first two have Databricks' names."""
 
     VIEW = "CAN_VIEW"
     EDIT = "CAN_EDIT"
@@ -49,7 +49,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryContent:
-    """What an editor changes. `chart` is the JSON of an object that only the page interprets."""
+    """The fields that an editor changes. `chart` is the JSON of an object that only the page interprets."""
 
     display_name: str
     query_text: str = ""

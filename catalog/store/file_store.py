@@ -102,7 +102,7 @@ _Stored = TypeVar("_Stored")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredForm(Generic[_State, _Stored]):
-    """How a state is stored: its entries, an entry's name as a relative path, and an entry's JSON.
+    """The stored form of a state: its entries, an entry's name as a relative path, and an entry's JSON.
 
     `suffix` ends the names of the entries' files.
     """

@@ -62,7 +62,7 @@ class Window:
 
 @dataclass(slots=True)
 class Selections:
-    """Each statement's last requested selection of rows, as many as fit into `bytes_max`; thread-safe."""
+    """Caches each statement's last selection of rows, as many as fit into `bytes_max`; thread-safe."""
 
     bytes_max: int = _SORTED_BYTES_MAX
 

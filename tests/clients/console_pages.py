@@ -1,4 +1,4 @@
-"""What tests of the console share: a browser, pages that report each console message, and common actions."""
+"""Shared parts of the console's tests: a browser, pages that report each console message, and common actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each page of the console in both themes and on narrow screens: no violation by axe-core, and nothing is cut off."""
+"""Tests each page of the console in both themes and on narrow screens: no violation by axe-core, nothing is cut off."""
 
 from __future__ import annotations
 
