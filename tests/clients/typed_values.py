@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -30,6 +31,9 @@ SQL_NAMES = (
     (pa.types.is_binary, "binary"),
     (pa.types.is_date, "date"),
 )
+
+# A whole string, or what comes before a key without quotes, and the key.
+_BARE_KEYS = re.compile(r'"(?:[^"\\]|\\.)*"|([{,])([^"{}\[\],:]+):')
 
 
 def sql_type(kind: pa.DataType) -> str:
@@ -75,8 +79,14 @@ def typed(value: object, kind: pa.DataType, zone: str) -> Any:
 
 
 def _opened(value: object) -> Any:
-    """Returns a nested value, parsed from JSON if it is text; numbers keep their exact spelling."""
-    return json.loads(value, parse_float=str, parse_int=str) if isinstance(value, str) else value
+    """Returns a nested value, parsed from JSON if it is text; numbers keep their exact spelling.
+
+    Hive's clients receive map keys that are not strings without quotes, as from Spark's Thrift server.
+    """
+    if not isinstance(value, str):
+        return value
+    quoted = _BARE_KEYS.sub(lambda match: match[0] if match[1] is None else f'{match[1]}"{match[2]}":', value)
+    return json.loads(quoted, parse_float=str, parse_int=str)
 
 
 def _parsed(value: Any, parse: Callable[[str], Any]) -> Any:
