@@ -13,7 +13,7 @@ RUN := $(BIN)/python -m
 PIP_INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
 SERVE_ARGS ?=
 # Changes of these require another build of the package.
-BUILT := $(wildcard $(addprefix gateway/http/console/,*.* src/* src/*/*) engine/spark/java/*.java deploy/*.py) engine/spark/java
+BUILT := $(wildcard $(addprefix gateway/http/console/,*.* src/* src/*/*) $(shell find engine/spark/java/src/main -name "*.java") deploy/*.py) engine/spark/java/src/main
 SQL_TESTS := $(ORACLE)/spark-sql-tests.jar
 SQL_TESTS_ARTIFACT := org.apache.spark:spark-sql_2.13:4.2.0:jar:tests
 SQL_TESTS_SHA256 := 810bef6fd568e1626aad7354a1161e9e5ac629fbc55ba0a9a4e3cec8c06376eb

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from deploy.scala_classes import write_copies
-from engine.spark.gateway_jar import JAR, JAVA, STAMP, JarStamp, digest_of_sources, java_sources, read_stamp
+from engine.spark.gateway_jar import JAR, SOURCES, STAMP, JarStamp, digest_of_sources, java_sources, read_stamp
 
 RELEASE = 17
 OPTIONS = ("--release", str(RELEASE), "-g", "-encoding", "UTF-8", "-proc:none", "-Xlint:none", "-nowarn")
@@ -29,7 +29,7 @@ OPTIONS = ("--release", str(RELEASE), "-g", "-encoding", "UTF-8", "-proc:none", 
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def build_java(folder: Path = JAVA, jar: Path = JAR) -> None:
+def build_java(folder: Path = SOURCES, jar: Path = JAR) -> None:
     """Compiles the Java files in `folder` into `jar`, unless it is up to date. Exits with a message if it cannot."""
     try:
         spark = version("pyspark")

@@ -16,13 +16,12 @@ import pyspark
 
 from deploy.build_java import build_java, find_javac
 from engine.spark.expressions import ALLOWED_EXPRESSIONS, REFUSED_EXPRESSIONS
-from engine.spark.gateway_jar import JAR, JAVA
+from engine.spark.gateway_jar import JAR, TEST_SOURCES
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from tests.fix_spark import QUICK_JAVA
 from tests.maven import take_jar
 from tests.paths import ROOT
 
-SOURCES = JAVA / "src" / "test" / "java"
 SPARK = Path(pyspark.__file__).parent
 JUNIT = "org.junit.platform:junit-platform-console-standalone:6.0.1"
 JUNIT_SHA256 = "3009120b7953bfe63add272e65b2bbeca0d41d0dfd8dea605201db15b640e0ff"
@@ -70,7 +69,7 @@ def compile_tests(classes: Path) -> None:
         "-Werror",
     ]
     command += ["-cp", f"{JAR}:{JUNIT_JAR}:{SPARK / 'jars' / '*'}", "-d", str(classes)]
-    if subprocess.run([*command, *map(str, sorted(SOURCES.rglob("*.java")))]).returncode:
+    if subprocess.run([*command, *map(str, sorted(TEST_SOURCES.rglob("*.java")))]).returncode:
         raise SystemExit("javac could not compile the tests without warnings.")
 
 

@@ -2,8 +2,8 @@
 
 If the statement provides the column, it is checked against the definition (GENERATED ALWAYS rejects values). Otherwise
 the write job assigns the values: task p of P tasks takes every P-th value on the grid after the high-water mark,
-starting with the p-th, so that tasks need no coordination (`IdentityValues.java`). Values are therefore unique and
-beyond that mark, but not without gaps. They are assigned in the stage that writes the files, after every shuffle: a
+starting with the p-th, so that tasks need no coordination (`IdentityColumnValues.java`). Values are therefore unique
+and beyond that mark, but not without gaps. They are assigned in the stage that writes the files, after every shuffle: a
 rerun stage could assign another value to a row that was already read.
 
 The commit's high-water mark is the furthest value in the written files. It is metadata, and a commit that changes

@@ -3,7 +3,7 @@
 The statement was parsed, bound, authorized and planned like any other; only Spark is skipped. So a cached result
 contains only data that the session's principal may read, at the versions pinned for it, and is audited like any read.
 
-A result is cached if Spark's plan is repeatable (`Repeatability.java`), if the session was not changed during the
+A result is cached if Spark's plan is repeatable (`Volatility.java`), if the session was not changed during the
 computation, and after all its rows were read: the count must equal the rows that Spark's tasks produced. A small result
 is read immediately, for waiting statements; a streaming result is cached while its client reads it. The reader is
 chosen once: the rows can be read only once.

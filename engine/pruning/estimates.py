@@ -6,7 +6,7 @@ affect a query's result: wrong or missing statistics cost only time. A value tha
 The log does not contain distinct value counts. For a partition column they are counted; for others they may have been
 collected (`engine.pruning.estimates`), and whole numbers, decimals and dates cannot have more values than the range
 between minimum and maximum, nor more than rows. If the row count is the lower bound, nothing is known: Java looks into
-a file before it treats a join by this column as one that does not multiply rows (`Dictionaries.java`).
+a file before it treats a join by this column as one that does not multiply rows (`DictionarySizes.java`).
 
 Distinct counts are collected by ANALYZE, or by another engine, at some table version. They only help planning: a count
 is valid while the table has a similar number of rows, and grows with it if nearly each row had its own value. Once the

@@ -10,8 +10,8 @@ from typing import Any
 
 from engine.tables.scan import TableRead
 
-# Operators that the server adds around Spark's, without work of their own (`StoppableTasks.java`).
-_WRAPPERS = frozenset({"CheckedRows"})
+# Operators that the server adds around Spark's, without work of their own (`InterruptibleTasks.java`).
+_WRAPPERS = frozenset({"InterruptibleRows"})
 _TIME_TYPES = frozenset({"timing", "nsTiming"})
 _UNIT_MS = {"ms": 1.0, "s": 1e3, "m": 60e3, "h": 3600e3}
 _UNIT_BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50, "EiB": 1 << 60}

@@ -49,7 +49,7 @@ class SqlHelp:
 def read_sql_help(
     text: str, allowed: Collection[str], allowed_tables: Collection[str], own: Collection[FunctionHelp]
 ) -> SqlHelp:
-    """Reads Java's answer (`FunctionInfos.java`), of which only the allowed functions are returned; `own` are added."""
+    """Reads Java's answer (`FunctionDescriptions.java`); returns the allowed functions in it, and `own`."""
     answer = json.loads(text)
     found = {function.name_parts: function for function in own}
     for info in answer["functions"]:

@@ -2,7 +2,7 @@
 
 A value is stored in Spark's own binary form together with its type, which is exact for every type. No variable is
 stored in Spark, so a session can be rebuilt from its state. Each statement carries the variables that are visible to
-it, and Spark resolves their names (`engine/spark/java/Variables.java`).
+it, and Spark resolves their names (`engine/spark/java/src/main/java/deltagateway/analysis/SessionVariables.java`).
 """
 
 from __future__ import annotations

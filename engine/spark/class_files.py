@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.conditions import JavaClassesOutdated
-from engine.spark.gateway_jar import JAR, JAVA, digest_of_sources, java_sources, read_stamp
+from engine.spark.gateway_jar import JAR, SOURCES, digest_of_sources, java_sources, read_stamp
 from engine.spark.jvm import SPARK_VERSION
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -55,7 +55,7 @@ class ClassFiles:
         return {**conf, **added}
 
 
-def find_class_files(jar: Path = JAR, sources: Path = JAVA) -> ClassFiles:
+def find_class_files(jar: Path = JAR, sources: Path = SOURCES) -> ClassFiles:
     """Returns the files for a start. Raises `JavaClassesOutdated` if the jar is missing or has other inputs.
 
     `sources` is a folder without Java files if the package was installed from a wheel.

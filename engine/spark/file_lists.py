@@ -44,7 +44,7 @@ from engine.tables.scan import CountingPruning, PrunedFiles, Scan
 
 logger = logging.getLogger(__name__)
 
-# Metadata for a list from which matching files may be omitted, for `FileList.java`.
+# Metadata for a list from which matching files may be omitted, for `ScanFiles.java`.
 IS_PART = {"is_part": "true"}
 
 
@@ -155,7 +155,7 @@ def pruned_files(scan: Scan, request: FileListRequest) -> PrunedFiles | None:
 
 
 def _vended_credentials(credentials_id: str, place: str) -> dict[str, Any]:
-    """Returns credentials in the form for `Leases.java`. Raises `VendedCredentialsNotInSpark`,
+    """Returns credentials in the form for `VendedCredentials.java`. Raises `VendedCredentialsNotInSpark`,
     `RestCatalogNotAvailable`.
     """
     vended = vended_by(credentials_id)
@@ -258,7 +258,7 @@ class GivenAnswers:
 
 
 def given_request(given: RowScan) -> dict[str, Any]:
-    """Returns the request that `GivenRows.java` reads."""
+    """Returns the request that `PythonRowsRelation.java` reads."""
     columns = ", ".join(f"{name} {kind}" for name, kind in given.rows.columns)
     return {
         "relation": given.relation,

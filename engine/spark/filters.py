@@ -1,4 +1,4 @@
-"""Converts Spark's filters, in the form of `FilterTree.java`, to predicates over a table's columns.
+"""Converts Spark's filters, in the form of `FilterJson.java`, to predicates over a table's columns.
 
 A tree is a JSON array with its kind and its parts, or null. An unsupported filter is `Unknown`, which prunes nothing;
 so is a comparison between two columns, or with a value whose type the log does not have.

@@ -1,4 +1,4 @@
-"""Decodes a query's response from Java: a header and record batches (`Frame.java`), read without copying.
+"""Decodes a query's response from Java: a header and record batches (`ResponseFrame.java`), read without copying.
 
 The batches have no Arrow schema; it is created here, from Spark's types, so that a column carries its SQL type. Small
 results are in the response itself, larger ones in files (`record_batches.py`).
@@ -108,7 +108,7 @@ def read_answer(frame: bytes) -> tuple[dict[str, Any], pa.Buffer]:
 
 
 def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:
-    """Returns the Arrow type for a Spark type in JSON form, in the layout of `WireValues` and Spark's converter.
+    """Returns the Arrow type for a Spark type in JSON form, in the layout of `ClientValues` and Spark's converter.
 
     Month intervals, calendar intervals and variants are text.
     """

@@ -12,8 +12,10 @@ import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-JAVA = Path(__file__).resolve().parent / "java"
-JAR = JAVA / "build" / "gateway.jar"
+_JAVA = Path(__file__).resolve().parent / "java"
+SOURCES = _JAVA / "src" / "main" / "java"
+TEST_SOURCES = _JAVA / "src" / "test" / "java"
+JAR = _JAVA / "build" / "gateway.jar"
 STAMP = "META-INF/gateway-build.json"
 
 
@@ -38,12 +40,12 @@ def read_stamp(jar: Path) -> JarStamp | None:
         return None
 
 
-def java_sources(folder: Path = JAVA) -> list[Path]:
+def java_sources(folder: Path = SOURCES) -> list[Path]:
     """Returns the Java files of a folder in a fixed order; none if it has only a jar."""
-    return sorted(folder.glob("*.java"))
+    return sorted(folder.rglob("*.java"))
 
 
-def digest_of_sources(folder: Path = JAVA) -> str:
+def digest_of_sources(folder: Path = SOURCES) -> str:
     """Returns the SHA-256 digest over the names and contents of the Java files."""
     total = hashlib.sha256()
     for file in java_sources(folder):

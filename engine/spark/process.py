@@ -282,7 +282,7 @@ def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
     for key, value in hadoop_settings().items():  # not in Spark's settings, which statements and logs may show
         hadoop.set(key, value)
     callback_server = launch.file_lists.server
-    driver = gateway.jvm.deltagateway.GatewayDriver(
+    driver = gateway.jvm.deltagateway.session.GatewayDriver(
         spark,
         gateway.java_gateway_server,
         " ".join(launch.allowed_functions),

@@ -450,7 +450,7 @@ def _request(
     parameters: Sequence[Parameter],
     folder: Path,
 ) -> dict[str, Any]:
-    """Returns the request that `Request.java` reads."""
+    """Returns the request that `StatementRequest.java` reads."""
     # Inlined function bodies may repeat or reorder `?` markers, which Spark counts by their
     # position.
     parameters = named_by_position(parameters) if f":{MARKER}" in plan.text else parameters

@@ -1,6 +1,6 @@
 """Encodes a scan for Java: its name and location as JSON, its files as an Arrow table.
 
-The Java side (`FileList`, `ListedFileIndex`) parses constants and resolves paths.
+The Java side (`ScanFiles`, `PrunedFileIndex`) parses constants and resolves paths.
 
 Only the column metadata that Spark needs is sent: comments, declared lengths and string collations. Spark interprets
 other keys too (`EXISTS_DEFAULT` would fill in values that old files lack, although the table defines null), and a log
@@ -112,7 +112,7 @@ def _vectors(scan: Scan) -> list[str]:
 
 
 def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
-    """Returns the columns that `FileList` reads: path, size, modification time, then each constant as text.
+    """Returns the columns that `ScanFiles` reads: path, size, modification time, then each constant as text.
 
     `rows` are positions in the scan's files; None: all.
     """

@@ -20,7 +20,7 @@ ones: the next task is from the stage with the fewest running tasks, and among e
 (`StageIds.java`). Between pools Spark breaks ties by pool name: with one pool per session the last ones waited for all
 others;
 - reading by field ids, if a scan has any: the row reader checks the session setting, not the scan;
-- Spark does not mark scans for one task on its own, and trusts the gateway's marks (`RunSettings.java`);
+- Spark does not mark scans for one task on its own, and trusts the gateway's marks (`ExecutionSettings.java`);
 - classes that Spark generates for a plan are cached for the next equal statement: with Spark's 100 entries one
 dashboard's queries evict each other, and each one is compiled, and optimized by Java, every time;
 - small memory pages: Spark's have up to 64 MB, and a sum over ten groups takes one in each task; broadcast blocks are
@@ -181,7 +181,7 @@ class SparkOptions:
     """Options for Spark. `conf` is Spark's own configuration over the gateway's defaults; `local_dir` contains
     temporary files (None: the system's).
 
-    `column_cache_percent`: the heap percentage for the cache with decoded columns (`KeptColumns.java`). `supervision`
+    `column_cache_percent`: the heap percentage for the cache with decoded columns (`ColumnCache.java`). `supervision`
     defines when it is restarted; `pools` are names and weights for `StatementRequest.pool`. `exit_s`: Java's time limit
     for ending.
     """

@@ -162,7 +162,7 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
     labels, own_texts = translation.labels, translation.own_texts
     # One call instead of one per property: each access to a Java exception through py4j is
     # a round trip.
-    known: dict[str, Any] = json.loads(jvm.deltagateway.Failures.describe(error.java_exception))
+    known: dict[str, Any] = json.loads(jvm.deltagateway.protocol.ExceptionDetails.describe(error.java_exception))
     if known["stopped"]:
         return SparkRestarting(CONTEXT_STOPPED)
     if own_texts is not None and known.get("refusal") == "view column":

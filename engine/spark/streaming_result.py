@@ -1,10 +1,10 @@
 """Streaming results: rows that may be read before their query has ended.
 
 Java opens a connection to the question server for the first rows that are on disk (`ResultSpool.java`), or earlier for
-the columns of a query that takes longer (`RowAnnouncer.java`): the request is `{"statement": id, "result": header}`,
-with a result header (`frame.py`), and a line `[path, offset, length]` follows for each piece: the segment at `offset`
-in that file, the last announced one or the next one, has this length in bytes. The connection ends with the query,
-whose response has the complete list; so correctness does not depend on the lines that were read.
+the columns of a query that takes longer (`FirstRowsNotifier.java`): the request is `{"statement": id, "result":
+header}`, with a result header (`frame.py`), and a line `[path, offset, length]` follows for each piece: the segment at
+`offset` in that file, the last announced one or the next one, has this length in bytes. The connection ends with the
+query, whose response has the complete list; so correctness does not depend on the lines that were read.
 """
 
 from __future__ import annotations

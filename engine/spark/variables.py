@@ -1,4 +1,7 @@
-"""Encodes variables and values for Java and decodes them (`Variables.java`, `RowValues.java`, `Assignment.java`)."""
+"""Encodes variables and values for Java, and decodes its answers.
+
+The Java side is `SessionVariables.java`, `VariableAssignment.java` and `UnsafeRowBytes.java`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from engine.sql.parameters import literal_text
 
 
 def variables_request(visible: VisibleVariables) -> dict[str, Any]:
-    """Returns the request that `Variables.java` reads."""
+    """Returns the request that `SessionVariables.java` reads."""
     return {
         "session": _list_variables(visible.session),
         "scopes": [{"label": scope.label, "variables": _list_variables(scope)} for scope in visible.scopes],
@@ -21,7 +24,7 @@ def variables_request(visible: VisibleVariables) -> dict[str, Any]:
 
 
 def parameter_request(parameter: Parameter) -> dict[str, Any]:
-    """Returns the request that `Parameters.java` reads."""
+    """Returns the request that `ParameterMarkers.java` reads."""
     parameter_fields = {"name": parameter.name, "value": parameter.value, "type": parameter.sql_type}
     if parameter.members is not None:
         return parameter_fields | {"text": literal_text(parameter)}

@@ -19,7 +19,7 @@ a version's files                    `Snapshot.ensure_files_allowed`, when a rea
 change data files, removed files     `ensure_files` when a change feed is made from them sidecars, vectors read by
 Python     `Storage.path_of`, which every method of a `Storage` calls files and vectors read by Spark
 `TableRoot.java` repeats the decision when paths become Hadoop paths symbolic and hard links              when a local
-file is opened: `LocalStorage`, on executors `ConfinedReader` and
+file is opened: `LocalStorage`, on executors `ConfinedFileReader` and
                                      `DeletionVector`, `InPlaceCommitProtocol` to write; planning looks up no file
 ===================================  ===================================================================================
 

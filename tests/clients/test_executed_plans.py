@@ -39,7 +39,7 @@ def test_plan_has_operators_with_rows_times_and_pruning(client: HttpClient) -> N
     assert answer["reason"] is None
     (plan,) = answer["plans"]
     nodes = {node["id"]: node for node in plan["nodes"]}
-    assert "CheckedRows" not in {node["name"] for node in nodes.values()}
+    assert "InterruptibleRows" not in {node["name"] for node in nodes.values()}
     (scan,) = (node for node in nodes.values() if node["name"].startswith("Scan"))
     assert scan["rows"] == 750 and scan["time_ms"] is not None
     assert (scan["read"]["files"], scan["read"]["files_total"]) == (3, 4)

@@ -1,4 +1,4 @@
-"""Column cache (`KeptColumns.java`): repeated reads come from memory with the files' values.
+"""Column cache (`ColumnCache.java`): repeated reads come from memory with the files' values.
 
 A query runs until its columns are cached, and once more. Its answer is compared with PyArrow, delta-rs, or rows
 computed in Python; cached columns are detected by their heap usage.

@@ -36,7 +36,7 @@ PAD_BYTES = 1_500_000
 def _form(beside: BesideSpark, text: str) -> str:
     """Returns how sums are computed: one or two longs each, mixed, or none."""
     plan = beside.plan(text)
-    one, split = "MakeDecimal(sum(" in plan, "SplitSum.total(" in plan
+    one, split = "MakeDecimal(sum(" in plan, "SplitLongSum.total(" in plan
     return "both" if one and split else "one" if one else "split" if split else "none"
 
 

@@ -59,7 +59,7 @@ class PlainSpark:
         try:
             rows = self._session.sql(text).collectAsList()
         except Py4JJavaError as error:
-            known = json.loads(self._jvm.deltagateway.Failures.describe(error.java_exception))
+            known = json.loads(self._jvm.deltagateway.protocol.ExceptionDetails.describe(error.java_exception))
             return known["condition"], known["sqlstate"]
         return [tuple(row.get(column) for column in range(row.length())) for row in rows]
 

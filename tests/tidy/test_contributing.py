@@ -14,7 +14,7 @@ from tests.tidy.sources import MODULES
 FOLDERS = ("catalog", "deploy", "docs", "engine", "gateway", "tests")
 FILE = re.compile(r"[\w./-]+\.(?:java|json|md|py|sh|toml|ts)")
 # Files without a folder are in one of these.
-BARE = ("engine/statements/alter_table", "engine/spark/java", "gateway/http/console/src")
+BARE = ("engine/statements/alter_table", "engine/spark/java/src", "gateway/http/console/src")
 
 
 def missing(text: str) -> Iterator[str]:
@@ -28,7 +28,7 @@ def missing(text: str) -> Iterator[str]:
             if not any(ROOT.glob(re.sub("<[^>]*>", "*", name.rstrip("/")))):
                 yield name
         elif FILE.fullmatch(name) and not name.startswith("."):
-            if not any((ROOT / folder / name).exists() for folder in BARE):
+            if not any(next((ROOT / folder).rglob(name), None) for folder in BARE):
                 yield name
 
 

@@ -59,7 +59,7 @@ EXCEPTIONS = {
     r".*(in_flight|InFlightQuery)": "queries in flight",
     r"is_kept_alive": "HTTP keep-alive",
     r"kept_(max|bytes_max|bytes_per_user_max)": "settings",
-    r"KeptFileSystems|vitals": "a Java class, and a method of one",
+    r"FileSystemCache|vitals": "a Java class, and a method of one",
     r"lease": "a JSON field that Java reads",
     r"marks": "an argument of pytest.param",
     r"choice": "random.choice",

@@ -176,7 +176,7 @@ def _inner_parts(type_: IcebergType, path: str) -> Iterator[tuple[str, IcebergFi
 
 
 def _parquet_type(type_: IcebergType) -> str | None:
-    """Returns the name that `IdentifiedWriteSupport` uses for a type that Spark does not have."""
+    """Returns the name that `FieldIdWriteSupport` uses for a type that Spark does not have."""
     if not isinstance(type_, SimpleType):
         return None
     match type_.kind:

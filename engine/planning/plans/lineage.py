@@ -1,4 +1,4 @@
-"""Column lineage: the columns that a query read and wrote, as `Lineage.java` derives them from Spark's analyzed plan.
+"""Column lineage: the columns that a query read and wrote, derived from Spark's analyzed plan by `ColumnLineage.java`.
 
 Java uses the scan names in the rewritten text, and the file column names for written columns.
 """

@@ -23,7 +23,7 @@ _TIMES = frozenset([PrimitiveType.DATE, PrimitiveType.TIMESTAMP, PrimitiveType.T
 
 
 def metadata_rows(table: MetadataTable) -> GivenRows:
-    """Returns the rows as texts. Paths of files have columns of their own, which `Lineage.java` recognizes."""
+    """Returns the rows as texts. Paths of files have columns of their own, which `ColumnLineage.java` recognizes."""
     names = [f"{_PATH}{number}" for number in range(len(table.paths))]
     columns = [(_TEXT, "string"), *((name, "string") for name in names)]
     return fixed_rows(columns, lambda: (_texts(row, table.paths) for row in table.rows), paths=tuple(names))

@@ -2,8 +2,8 @@
 
 A table with a row filter or column masks is read through a view. Rows are filtered first, by stored values, and then
 masked; all columns are listed, so that hidden ones (`_metadata`, row ids) are inaccessible. The session's query is
-above the view, which is a barrier: Spark pushes no expression below it (`Statement.java`), where it would be evaluated
-on hidden rows and its errors would reveal them.
+above the view, which is a barrier: Spark pushes no expression below it (`StatementExecution.java`), where it would be
+evaluated on hidden rows and its errors would reveal them.
 """
 
 from __future__ import annotations

@@ -247,8 +247,8 @@ def _generating_code(spark: Any) -> Iterator[None]:
 
 
 def test_point_lookup_is_shown(beside: BesideSpark) -> None:
-    assert "LookUp" in beside.plan("SELECT name FROM many WHERE id = 3 ORDER BY k")
+    assert "PointLookup" in beside.plan("SELECT name FROM many WHERE id = 3 ORDER BY k")
     for other in ("id > 3", "id = 3 AND rand() < 0.5", "id + 1 = 3", "id = (SELECT max(id) FROM many)"):
-        assert "LookUp" not in beside.plan(f"SELECT name FROM many WHERE {other}")
+        assert "PointLookup" not in beside.plan(f"SELECT name FROM many WHERE {other}")
     for other in ("sum(k) FROM many WHERE kind = 'kind 1'", "id FROM many WHERE kind = 'kind 1' ORDER BY k LIMIT 3"):
-        assert "LookUp" not in beside.plan(f"SELECT {other}")
+        assert "PointLookup" not in beside.plan(f"SELECT {other}")

@@ -23,8 +23,16 @@ def plan(nodes: list[dict[str, Any]], *edges: tuple[int, int]) -> str:
 
 
 def test_wrappers_are_replaced_by_their_input() -> None:
-    nodes = [node(0, "Sort"), node(1, "CheckedRows"), node(2, "CheckedRows"), node(3, "Project"), node(4, "Filter")]
-    (found,) = parse_plans(plan([*nodes, node(5, "CheckedRows")], (1, 0), (2, 1), (3, 2), (4, 3), (0, 5)), str, ())
+    nodes = [
+        node(0, "Sort"),
+        node(1, "InterruptibleRows"),
+        node(2, "InterruptibleRows"),
+        node(3, "Project"),
+        node(4, "Filter"),
+    ]
+    (found,) = parse_plans(
+        plan([*nodes, node(5, "InterruptibleRows")], (1, 0), (2, 1), (3, 2), (4, 3), (0, 5)), str, ()
+    )
     assert [each.id for each in found.operators] == [0, 3, 4]
     assert found.edges == ((3, 0), (4, 3))
     assert (found.id, found.duration_ms) == (7, 12)
@@ -48,7 +56,7 @@ def test_times_are_in_milliseconds(kind: str, value: str, time_ms: float | None)
 
 
 def test_rows_sizes_and_reads_belong_to_scans() -> None:
-    description = "FileScan [a] Location: ListedFileIndex(1 paths)[scan_1]"
+    description = "FileScan [a] Location: PrunedFileIndex(1 paths)[scan_1]"
     metrics = {
         "number_of_output_rows": ("sum", "1,234,567"),
         "size_of_files_read": ("size", "1.5 KiB"),

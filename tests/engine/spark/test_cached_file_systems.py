@@ -55,7 +55,7 @@ def cached_at(driver: SparkDriver, folder: Path, name: str) -> Any:
 @pytest.mark.parametrize("name", CASES)
 def test_file_systems_over_the_limit_are_closed(spark_driver: SparkDriver, tmp_path: Path, name: str) -> None:
     case = CASES[name]
-    systems = spark_driver.process.gateway.jvm.deltagateway.KeptFileSystems(MANY)
+    systems = spark_driver.process.gateway.jvm.deltagateway.cache.FileSystemCache(MANY)
     for key, (ends, used) in case.expirations.items():
         systems.keep(key, cached_at(spark_driver, tmp_path, key), NOW + ends, NOW + used)
     for key, ends in case.expected.items():
@@ -68,7 +68,7 @@ def test_file_systems_over_the_limit_are_closed(spark_driver: SparkDriver, tmp_p
 
 def test_one_that_cannot_be_closed_keeps_no_other_from_it(spark_driver: SparkDriver, tmp_path: Path) -> None:
     jvm = spark_driver.process.gateway.jvm
-    systems = jvm.deltagateway.KeptFileSystems(MANY)
+    systems = jvm.deltagateway.cache.FileSystemCache(MANY)
     broken = jvm.org.apache.hadoop.fs.FilterFileSystem()  # without an underlying file system
     for key, opened in {"x": broken, "a": cached_at(spark_driver, tmp_path, "a"), "y": broken}.items():
         systems.keep(key, opened, NOW - HOUR, NOW)

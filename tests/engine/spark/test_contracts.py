@@ -182,7 +182,7 @@ def test_scans_are_spark_own_vectorized_parquet_reader(spark: ExecSession, sales
     shown = explain(spark, "SELECT id FROM __scan_0 WHERE id > 0", sales)
     assert "FileScan parquet" in shown
     assert "Batched: true" in shown
-    assert "ListedFileIndex" in shown
+    assert "PrunedFileIndex" in shown
     assert "PushedFilters: [IsNotNull(id), GreaterThan(id,0)]" in shown
     assert "ReadSchema: struct<id:bigint>" in shown
 

@@ -311,7 +311,7 @@ def test_stages_that_fail_at_the_same_time_report_the_first_error(spark_driver: 
     both = errors.multiFailuresInStageMaterializationError(
         jvm.scala.jdk.javaapi.CollectionConverters.asScala(several).toSeq()
     )
-    assert json.loads(jvm.deltagateway.Failures.describe(both))["condition"] == "DIVIDE_BY_ZERO"
+    assert json.loads(jvm.deltagateway.protocol.ExceptionDetails.describe(both))["condition"] == "DIVIDE_BY_ZERO"
 
 
 def test_a_full_disk_is_named(spark_driver: SparkDriver, tmp_path: Path) -> None:
@@ -320,7 +320,9 @@ def test_a_full_disk_is_named(spark_driver: SparkDriver, tmp_path: Path) -> None
         jvm.java.io.FileOutputStream("/dev/full").write(1)
     error = jvm.java.io.IOException(os.strerror(errno.ENOSPC))
     errors = getattr(getattr(jvm.org.apache.spark.sql.errors, "QueryExecutionErrors$"), "MODULE$")
-    known = json.loads(jvm.deltagateway.Failures.describe(errors.taskFailedWhileWritingRowsError("file:/t", error)))
+    known = json.loads(
+        jvm.deltagateway.protocol.ExceptionDetails.describe(errors.taskFailedWhileWritingRowsError("file:/t", error))
+    )
     assert known["cause"] == os.strerror(errno.ENOSPC)
     with pytest.raises(DiskFull), temporary_folder(tmp_path / "statement"):
         Path("/dev/full").write_bytes(b"x")

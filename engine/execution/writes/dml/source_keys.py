@@ -89,7 +89,7 @@ def source_keys(
 
 
 def _is_broadcast(source: Scan, context: ExecutionContext) -> bool:
-    """Returns whether the join will send its keys to the scan, as a list, while it runs (`JoinFilePruning`)."""
+    """Returns whether the join will send its keys to the scan, as a list, while it runs (`DynamicFilePruning`)."""
     num_bytes = pc.sum(source.files["size"]).as_py() or 0
     return num_bytes <= _BROADCAST_BYTES and not (context.executor.get_setting(_BROADCAST) or "").startswith("-")
 

@@ -1,5 +1,7 @@
 package deltagateway;
 
+import deltagateway.guard.PlanGuard;
+import deltagateway.session.StatementQueryExecution;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -16,17 +18,17 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 
 /** The local Spark that all tests share, and the lists of names that a server gives to the guard. */
-final class TestSpark {
-  static final SparkSession SPARK = SparkSession.builder().getOrCreate();
+public final class TestSpark {
+  public static final SparkSession SPARK = SparkSession.builder().getOrCreate();
 
   private TestSpark() {}
 
-  static PlanGuard guard() {
+  public static PlanGuard guard() {
     return new PlanGuard(list("functions"), list("tableFunctions"), list("expressions"));
   }
 
   /** Returns the names in a list of the server. */
-  static Set<String> list(String name) {
+  public static Set<String> list(String name) {
     try {
       return new HashSet<>(Files.readAllLines(Path.of(System.getProperty("gateway.test.lists"), name)));
     } catch (IOException failure) {
@@ -34,7 +36,7 @@ final class TestSpark {
     }
   }
 
-  static LogicalPlan parsed(String text) {
+  public static LogicalPlan parsed(String text) {
     try {
       return SPARK.sessionState().sqlParser().parsePlan(text);
     } catch (ParseException failure) {
@@ -42,34 +44,34 @@ final class TestSpark {
     }
   }
 
-  static LogicalPlan analyzed(String text) {
+  public static LogicalPlan analyzed(String text) {
     return analyzed(parsed(text));
   }
 
-  static LogicalPlan analyzed(LogicalPlan parsed) {
-    Query query = new Query(SPARK, parsed);
+  public static LogicalPlan analyzed(LogicalPlan parsed) {
+    StatementQueryExecution query = new StatementQueryExecution(SPARK, parsed);
     query.assertAnalyzed();
     return query.analyzed();
   }
 
   /** Returns the analyzed condition over columns of the relation `relation`, which is a FROM clause. */
-  static Expression condition(String condition, String relation) {
+  public static Expression condition(String condition, String relation) {
     LogicalPlan plan = analyzed("SELECT * FROM " + relation + " WHERE " + condition);
     while (!(plan instanceof Filter filter)) plan = plan.children().apply(0);
     return filter.condition();
   }
 
   /** Returns a plan that evaluates the expression over one row. */
-  static LogicalPlan over(Expression expression) {
+  public static LogicalPlan over(Expression expression) {
     return new Filter(expression, new OneRowRelation());
   }
 
   /** Names the rows of a plan for SQL texts. */
-  static void name(String view, LogicalPlan plan) {
+  public static void name(String view, LogicalPlan plan) {
     Dataset$.MODULE$.ofRows(SPARK, plan).createOrReplaceTempView(view);
   }
 
-  static List<String> words(String text) {
+  public static List<String> words(String text) {
     return List.of(text.split(" "));
   }
 }

@@ -1,0 +1,39 @@
+package deltagateway.scan.formats;
+
+import deltagateway.protocol.StatementRequest;
+import deltagateway.scan.TableRoot;
+import deltagateway.scan.VolumePaths;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.execution.datasources.json.JsonFileFormat;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructType;
+
+/** Spark's reader of JSON files, for files that really lie below their root; see {@link ConfinedFileReader}. */
+public final class ConfinedJsonFormat extends JsonFileFormat {
+  private final TableRoot root;
+  private final VolumePaths places;
+
+  public ConfinedJsonFormat(StatementRequest.Scan scan) {
+    this.root = scan.tableRoot();
+    this.places = scan.volumePlaces();
+  }
+
+  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
+    return VolumePaths.extractors(super.fileConstantMetadataExtractors(), places);
+  }
+
+  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> buildReader(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType partitionSchema,
+      StructType requiredSchema,
+      scala.collection.immutable.Seq<Filter> filters,
+      scala.collection.immutable.Map<String, String> options,
+      Configuration conf) {
+    return new ConfinedFileReader(
+        super.buildReader(spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf), root, places);
+  }
+}
