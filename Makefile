@@ -70,6 +70,8 @@ lint: $(VENV)/.installed-test ## check style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	@bash deploy/ensure-maven.sh
+	$(RUN) tests.java_format --check
 
 reference: $(VENV)/.installed-test ## write the SQL reference of the shell, and the generated pages of the documentation
 	$(RUN) tests.tidy.sql_reference
@@ -91,6 +93,8 @@ conditions: $(VENV)/.installed-test ## write the types of the errors in catalog/
 format: $(VENV)/.installed-test ## put the code into form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	@bash deploy/ensure-maven.sh
+	$(RUN) tests.java_format
 
 bench: $(VENV)/.installed-test $(VENV)/.prepared ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)

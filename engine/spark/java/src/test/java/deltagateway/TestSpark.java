@@ -17,7 +17,9 @@ import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 
-/** The local Spark that all tests share, and the lists of names that a server gives to the guard. */
+/**
+ * The local Spark that all tests share, and the lists of names that a server gives to the guard.
+ */
 public final class TestSpark {
   public static final SparkSession SPARK = SparkSession.builder().getOrCreate();
 
@@ -30,7 +32,8 @@ public final class TestSpark {
   /** Returns the names in a list of the server. */
   public static Set<String> list(String name) {
     try {
-      return new HashSet<>(Files.readAllLines(Path.of(System.getProperty("gateway.test.lists"), name)));
+      return new HashSet<>(
+          Files.readAllLines(Path.of(System.getProperty("gateway.test.lists"), name)));
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
@@ -54,7 +57,9 @@ public final class TestSpark {
     return query.analyzed();
   }
 
-  /** Returns the analyzed condition over columns of the relation `relation`, which is a FROM clause. */
+  /**
+   * Returns the analyzed condition over columns of the relation `relation`, which is a FROM clause.
+   */
   public static Expression condition(String condition, String relation) {
     LogicalPlan plan = analyzed("SELECT * FROM " + relation + " WHERE " + condition);
     while (!(plan instanceof Filter filter)) plan = plan.children().apply(0);

@@ -42,15 +42,20 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * Which columns of its scans an analyzed query reads, and which of them the values of each of its columns are made of.
+ * Which columns of its scans an analyzed query reads, and which of them the values of each of its
+ * columns are made of.
  *
- * An attribute has an id, which is followed from the scans up: through aliases, by position through unions and common
- * table expressions, into subqueries. A node that is not known here passes everything on to its new columns, so that
- * what is missing is never a column that was read. What only decides which rows there are, or in which order (WHERE, ON,
- * GROUP BY, ORDER BY, EXISTS, IN, EXCEPT), is told once, for the whole query.
+ * <p>An attribute has an id, which is followed from the scans up: through aliases, by position
+ * through unions and common table expressions, into subqueries. A node that is not known here
+ * passes everything on to its new columns, so that what is missing is never a column that was read.
+ * What only decides which rows there are, or in which order (WHERE, ON, GROUP BY, ORDER BY, EXISTS,
+ * IN, EXCEPT), is told once, for the whole query.
  */
 public final class ColumnLineage {
-  /** In ascending order of what happened to the values; of a column that is read in several ways the last counts. */
+  /**
+   * In ascending order of what happened to the values; of a column that is read in several ways the
+   * last counts.
+   */
   private static final String[] KINDS = {"IDENTITY", "TRANSFORMATION", "AGGREGATION"};
 
   private static final int TRANSFORMED = 1, AGGREGATED = 2;
@@ -60,15 +65,24 @@ public final class ColumnLineage {
 
   /** Id of an attribute to its sources: `relation NUL column` to the position of its kind. */
   private final Map<Object, Map<?, ?>> sources = new HashMap<>();
-  /** Id of an attribute that is a struct made of values to the sources of each of these, in their order. */
+
+  /**
+   * Id of an attribute that is a struct made of values to the sources of each of these, in their
+   * order.
+   */
   private final Map<Object, List<Map<?, ?>>> fields = new HashMap<>();
+
   /** Id of a common table expression or a loop to the sources of its columns, in their order. */
   private final Map<Long, List<?>> definitions = new HashMap<>();
+
   private final Map<String, Integer> rows = new LinkedHashMap<>();
 
   private ColumnLineage() {}
 
-  /** `columns`: name and sources of each; `rows`: what decides on rows. A source is relation, column and kind. */
+  /**
+   * `columns`: name and sources of each; `rows`: what decides on rows. A source is relation, column
+   * and kind.
+   */
   public static String of(LogicalPlan analyzed) throws Exception {
     ColumnLineage lineage = new ColumnLineage();
     lineage.visit(analyzed);
@@ -76,7 +90,8 @@ public final class ColumnLineage {
     ArrayNode columns = told.putArray("columns");
     boolean isCommand = analyzed.output().isEmpty() && analyzed.children().size() == 1;
     LogicalPlan query = isCommand ? analyzed.children().apply(0) : analyzed;
-    for (Iterator<Attribute> all = ScalaConversions.list(query.output()).iterator(); all.hasNext(); ) {
+    for (Iterator<Attribute> all = ScalaConversions.list(query.output()).iterator();
+        all.hasNext(); ) {
       Attribute column = all.next();
       ObjectNode each = columns.addObject();
       each.put("name", column.name());
@@ -92,7 +107,8 @@ public final class ColumnLineage {
     lineage.visit(analyzed);
     List<Attribute> columns = ScalaConversions.list(analyzed.output());
     boolean[] found = new boolean[columns.size()];
-    for (int i = 0; i < found.length; i++) found[i] = lineage.known(columns.get(i)).containsKey(PLACE);
+    for (int i = 0; i < found.length; i++)
+      found[i] = lineage.known(columns.get(i)).containsKey(PLACE);
     return found;
   }
 
@@ -162,7 +178,8 @@ public final class ColumnLineage {
     } else if (plan instanceof Except || plan instanceof Intersect) {
       List<LogicalPlan> children = ScalaConversions.list(plan.children());
       for (int i = 0; i < children.size(); i++) {
-        for (Iterator<Map<String, Integer>> all = columnsOf(children.get(i)).iterator(); all.hasNext(); ) {
+        for (Iterator<Map<String, Integer>> all = columnsOf(children.get(i)).iterator();
+            all.hasNext(); ) {
           merge(rows, all.next(), 0);
         }
       }
@@ -183,7 +200,8 @@ public final class ColumnLineage {
         everything = new LinkedHashMap<>();
         List<LogicalPlan> children = ScalaConversions.list(plan.children());
         for (int j = 0; j < children.size(); j++) {
-          for (Iterator<Map<String, Integer>> all = columnsOf(children.get(j)).iterator(); all.hasNext(); ) {
+          for (Iterator<Map<String, Integer>> all = columnsOf(children.get(j)).iterator();
+              all.hasNext(); ) {
             merge(everything, all.next(), TRANSFORMED);
           }
         }
@@ -227,11 +245,13 @@ public final class ColumnLineage {
   private void copy(LogicalPlan leaf, Object defined) {
     if (defined == null) return;
     List output = ScalaConversions.list(leaf.output()), columns = (List) defined;
-    for (int i = 0; i < output.size() && i < columns.size(); i++) put((Attribute) output.get(i), (Map<String, Integer>) columns.get(i));
+    for (int i = 0; i < output.size() && i < columns.size(); i++)
+      put((Attribute) output.get(i), (Map<String, Integer>) columns.get(i));
   }
 
   private void byPosition(LogicalPlan plan) {
-    List output = ScalaConversions.list(plan.output()), children = ScalaConversions.list(plan.children());
+    List output = ScalaConversions.list(plan.output()),
+        children = ScalaConversions.list(plan.children());
     for (int i = 0; i < output.size(); i++) {
       Map found = new LinkedHashMap<>();
       for (int j = 0; j < children.size(); j++) {
@@ -243,7 +263,8 @@ public final class ColumnLineage {
   }
 
   private void expanded(Expand plan) {
-    List output = ScalaConversions.list(plan.output()), projections = ScalaConversions.list(plan.projections());
+    List output = ScalaConversions.list(plan.output()),
+        projections = ScalaConversions.list(plan.projections());
     for (int i = 0; i < output.size(); i++) {
       Map<String, Integer> found = new LinkedHashMap<>();
       for (int j = 0; j < projections.size(); j++) {
@@ -262,7 +283,8 @@ public final class ColumnLineage {
       put(column, of(value, 0));
       if (value instanceof CreateNamedStruct) {
         List<Map<?, ?>> made = new ArrayList<>();
-        for (Expression one : ScalaConversions.list(((CreateNamedStruct) value).valExprs())) made.add(of(one, TRANSFORMED));
+        for (Expression one : ScalaConversions.list(((CreateNamedStruct) value).valExprs()))
+          made.add(of(one, TRANSFORMED));
         fields.put(id(column), made);
       } else if (value instanceof Attribute && fields.containsKey(id((Attribute) value))) {
         fields.put(id(column), fields.get(id((Attribute) value)));
@@ -294,10 +316,14 @@ public final class ColumnLineage {
       gather(((Alias) expression).child(), kind, found);
       return;
     }
-    if (expression instanceof GetStructField && ((GetStructField) expression).child() instanceof Attribute) {
+    if (expression instanceof GetStructField
+        && ((GetStructField) expression).child() instanceof Attribute) {
       List made = (List) fields.get(id((Attribute) ((GetStructField) expression).child()));
       if (made != null) {
-        merge(found, (Map) made.get(((GetStructField) expression).ordinal()), Math.max(kind, TRANSFORMED));
+        merge(
+            found,
+            (Map) made.get(((GetStructField) expression).ordinal()),
+            Math.max(kind, TRANSFORMED));
         return;
       }
     }
@@ -306,14 +332,16 @@ public final class ColumnLineage {
     if (expression instanceof SubqueryExpression) {
       LogicalPlan plan = ((SubqueryExpression) expression).plan();
       visit(plan);
-      for (Iterator<Map<String, Integer>> all = columnsOf(plan).iterator(); all.hasNext(); ) merge(found, all.next(), own);
+      for (Iterator<Map<String, Integer>> all = columnsOf(plan).iterator(); all.hasNext(); )
+        merge(found, all.next(), own);
     }
     List<Expression> children = ScalaConversions.list(expression.children());
     for (int i = 0; i < children.size(); i++) gather(children.get(i), own, found);
   }
 
   private static boolean isPlace(Expression expression) {
-    return expression instanceof InputFileName || expression instanceof InputFileBlockStart
+    return expression instanceof InputFileName
+        || expression instanceof InputFileBlockStart
         || expression instanceof InputFileBlockLength;
   }
 

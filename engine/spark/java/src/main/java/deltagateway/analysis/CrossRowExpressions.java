@@ -14,17 +14,29 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * What makes the values of an analyzed query depend on more than one row of its relations: for each kind the first
- * expression found, as SQL. Where a rule of a table may only look at one row, such expressions are refused.
+ * What makes the values of an analyzed query depend on more than one row of its relations: for each
+ * kind the first expression found, as SQL. Where a rule of a table may only look at one row, such
+ * expressions are refused.
  */
 public final class CrossRowExpressions {
-  static final Set<String> CLOCK = set(new String[] {
-    "CurrentBatchTimestamp", "CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentTimestampNanos",
-    "CurrentTimestampPrecision", "LocalTimestamp", "LocalTimestampNanos", "Now",
-  });
-  static final Set<String> SESSION = set(new String[] {
-    "CurrentCatalog", "CurrentDatabase", "CurrentPath", "CurrentTimeZone", "CurrentUser",
-  });
+  static final Set<String> CLOCK =
+      set(
+          new String[] {
+            "CurrentBatchTimestamp",
+            "CurrentDate",
+            "CurrentTime",
+            "CurrentTimestamp",
+            "CurrentTimestampNanos",
+            "CurrentTimestampPrecision",
+            "LocalTimestamp",
+            "LocalTimestampNanos",
+            "Now",
+          });
+  static final Set<String> SESSION =
+      set(
+          new String[] {
+            "CurrentCatalog", "CurrentDatabase", "CurrentPath", "CurrentTimeZone", "CurrentUser",
+          });
 
   private final ObjectNode found = StatementRequest.JSON.createObjectNode();
 
@@ -48,7 +60,10 @@ public final class CrossRowExpressions {
     for (int i = 0; i < children.size(); i++) visit(children.get(i));
   }
 
-  /** True where `expression`, or something in it, is not deterministic: the innermost is the one to blame. */
+  /**
+   * True where `expression`, or something in it, is not deterministic: the innermost is the one to
+   * blame.
+   */
   private boolean visit(Expression expression) {
     if (expression instanceof WindowExpression) add("window", expression);
     if (expression instanceof AggregateExpression) add("aggregate", expression);

@@ -35,21 +35,25 @@ import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Bodies of SQL functions that were created under other settings than those in force where they are called.
+ * Bodies of SQL functions that were created under other settings than those in force where they are
+ * called.
  *
- * Such a call names {@link StatementRequest#bodyCall}, with the body as a text (`engine/sql/query/bodies.py`), the relations that
- * the body reads, and the arguments. The body is parsed and analyzed by itself, under the settings of its creation, as
- * Spark does for its SQL functions; the arguments belong to the caller's text. A body without a query becomes an
+ * <p>Such a call names {@link StatementRequest#bodyCall}, with the body as a text
+ * (`engine/sql/query/bodies.py`), the relations that the body reads, and the arguments. The body is
+ * parsed and analyzed by itself, under the settings of its creation, as Spark does for its SQL
+ * functions; the arguments belong to the caller's text. A body without a query becomes an
  * expression over the arguments, any other a scalar subquery over one row of them.
  *
- * A call in FROM is one of a table function, whose body is a query over the row of its arguments. Where the caller may
- * not read what the body reads, it is below a barrier, as the rows of a view are ({@link SecurityBarrierViews}); of a lateral
- * call, whose arguments are columns of other rows, the barrier is above the join with these. What such a body makes of
- * names of files, or of places in them, is NULL, as in a view ({@link FilePathMasking}).
+ * <p>A call in FROM is one of a table function, whose body is a query over the row of its
+ * arguments. Where the caller may not read what the body reads, it is below a barrier, as the rows
+ * of a view are ({@link SecurityBarrierViews}); of a lateral call, whose arguments are columns of
+ * other rows, the barrier is above the join with these. What such a body makes of names of files,
+ * or of places in them, is NULL, as in a view ({@link FilePathMasking}).
  */
 public final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
   /** Begins the names of such calls, whose rest no statement knows. */
   private static final String PREFIX = "__body_";
+
   private static final String ARGUMENT = "__argument ";
 
   private final StatementExecution statement;
@@ -57,7 +61,8 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
   private final StatementRequest request;
   private boolean hasHidden;
 
-  public FunctionBodies(StatementExecution statement, GatewaySession session, StatementRequest request) {
+  public FunctionBodies(
+      StatementExecution statement, GatewaySession session, StatementRequest request) {
     this.statement = statement;
     this.session = session;
     this.request = request;
@@ -83,21 +88,25 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
 
   LogicalPlan placedIn(LogicalPlan parsed) {
     final FunctionBodies bodies = this;
-    return parsed.transformUpWithSubqueries(new scala.runtime.AbstractPartialFunction() {
-      public boolean isDefinedAt(Object plan) {
-        return true;
-      }
+    return parsed.transformUpWithSubqueries(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object plan) {
+            return true;
+          }
 
-      public Object applyOrElse(Object plan, scala.Function1 otherwise) {
-        return bodies.placedAt(((LogicalPlan) plan).transformExpressionsUp(bodies));
-      }
-    });
+          public Object applyOrElse(Object plan, scala.Function1 otherwise) {
+            return bodies.placedAt(((LogicalPlan) plan).transformExpressionsUp(bodies));
+          }
+        });
   }
 
   private LogicalPlan placedAt(LogicalPlan plan) {
     try {
-      if (isTableCall(plan)) return rows(ScalaConversions.list(((UnresolvedTableValuedFunction) plan).functionArgs()));
-      return plan instanceof LateralJoin ? SecurityBarrierViews.aroundLateral((LateralJoin) plan) : plan;
+      if (isTableCall(plan))
+        return rows(ScalaConversions.list(((UnresolvedTableValuedFunction) plan).functionArgs()));
+      return plan instanceof LateralJoin
+          ? SecurityBarrierViews.aroundLateral((LateralJoin) plan)
+          : plan;
     } catch (Exception failure) {
       Platform.throwException(failure);
       return null;
@@ -123,8 +132,13 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
   public boolean isDefinedAt(Object node) {
     if (!(node instanceof UnresolvedFunction)) return false;
     UnresolvedFunction function = (UnresolvedFunction) node;
-    boolean isPlain = !function.isDistinct() && function.filter().isEmpty() && !function.ignoreNulls().isDefined();
-    return isPlain && function.nameParts().length() == 1 && function.nameParts().apply(0).equals(request.bodyCall);
+    boolean isPlain =
+        !function.isDistinct()
+            && function.filter().isEmpty()
+            && !function.ignoreNulls().isDefined();
+    return isPlain
+        && function.nameParts().length() == 1
+        && function.nameParts().apply(0).equals(request.bodyCall);
   }
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
@@ -140,7 +154,8 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
   private Expression inPlaceOf(List<Expression> parts) throws Exception {
     JsonNode body = body(parts);
     LogicalPlan analyzed = analyzed(parts, body);
-    if (!(analyzed instanceof Project) && !(analyzed instanceof WithCTE)) { // which no function is created with
+    if (!(analyzed instanceof Project)
+        && !(analyzed instanceof WithCTE)) { // which no function is created with
       throw new RejectionException("function", body.get("function").textValue());
     }
     if (readsHidden(parts, body) && ColumnLineage.places(analyzed)[0]) {
@@ -150,7 +165,9 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
     if (analyzed instanceof WithCTE) return subquery(query);
     Expression value = (Expression) ((Project) analyzed).projectList().apply(0);
     if (SubqueryExpression$.MODULE$.hasSubquery(value)) return subquery(query);
-    return ((Alias) ((Project) query).projectList().apply(0)).child().transformUp(new Values(query));
+    return ((Alias) ((Project) query).projectList().apply(0))
+        .child()
+        .transformUp(new Values(query));
   }
 
   private static JsonNode body(List<Expression> parts) throws Exception {
@@ -158,7 +175,8 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
   }
 
   private static GivenArguments given(List<Expression> parts, JsonNode body) {
-    return new GivenArguments(parts.subList(1 + body.get("relations").intValue(), parts.size()), body.get("given"));
+    return new GivenArguments(
+        parts.subList(1 + body.get("relations").intValue(), parts.size()), body.get("given"));
   }
 
   private boolean readsHidden(List<Expression> parts, JsonNode body) {
@@ -172,22 +190,25 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
   private LogicalPlan analyzed(List<Expression> parts, JsonNode body) {
     String text = body.get("text").textValue();
     int relations = body.get("relations").intValue();
-    for (int i = 0; i < relations; i++) text = text.replace("\0" + i + "\0", text(parts.get(1 + i)));
+    for (int i = 0; i < relations; i++)
+      text = text.replace("\0" + i + "\0", text(parts.get(1 + i)));
     return analyzed(text, StatementRequest.pairs(body.get("settings")));
   }
 
   private LogicalPlan analyzed(final String text, Map<String, String> settings) {
-    return (LogicalPlan) SQLConf$.MODULE$.withExistingConf(
-        session.ofServer(settings), new scala.runtime.AbstractFunction0() {
-          public Object apply() {
-            try {
-              return statement.analyzedBody(text);
-            } catch (Exception failure) {
-              Platform.throwException(failure);
-              return null;
-            }
-          }
-        });
+    return (LogicalPlan)
+        SQLConf$.MODULE$.withExistingConf(
+            session.ofServer(settings),
+            new scala.runtime.AbstractFunction0() {
+              public Object apply() {
+                try {
+                  return statement.analyzedBody(text);
+                } catch (Exception failure) {
+                  Platform.throwException(failure);
+                  return null;
+                }
+              }
+            });
   }
 
   private static Expression subquery(LogicalPlan query) {
@@ -209,6 +230,7 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
   /** The arguments in the places of the nulls that stood for them, cast as the body casts them. */
   private static final class GivenArguments extends scala.runtime.AbstractPartialFunction {
     private final List<Expression> given;
+
     /** The number of the parameter that each is for. */
     private final JsonNode places;
 
@@ -218,7 +240,8 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
     }
 
     public boolean isDefinedAt(Object node) {
-      if (!(node instanceof Project) || !(((Project) node).child() instanceof OneRowRelation)) return false;
+      if (!(node instanceof Project) || !(((Project) node).child() instanceof OneRowRelation))
+        return false;
       Object first = ((Project) node).projectList().apply(0);
       return first instanceof Alias && ((Alias) first).name().equals(ARGUMENT + 0);
     }
@@ -248,9 +271,12 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
       LogicalPlan below = query.children().apply(0);
       while (!(below instanceof OneRowRelation)) {
         if (below instanceof Project) {
-          for (Iterator<NamedExpression> all = ScalaConversions.list(((Project) below).projectList()).iterator(); all.hasNext(); ) {
+          for (Iterator<NamedExpression> all =
+                  ScalaConversions.list(((Project) below).projectList()).iterator();
+              all.hasNext(); ) {
             NamedExpression column = all.next();
-            if (column instanceof Alias) values.put(((Alias) column).exprId(), ((Alias) column).child());
+            if (column instanceof Alias)
+              values.put(((Alias) column).exprId(), ((Alias) column).child());
           }
         }
         below = below.children().apply(0);
@@ -258,7 +284,8 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
     }
 
     public boolean isDefinedAt(Object node) {
-      return node instanceof AttributeReference && values.containsKey(((AttributeReference) node).exprId());
+      return node instanceof AttributeReference
+          && values.containsKey(((AttributeReference) node).exprId());
     }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {

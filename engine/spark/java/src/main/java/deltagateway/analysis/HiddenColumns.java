@@ -13,8 +13,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 /**
  * The rows of a query with columns that only their names lead to.
  *
- * Spark has that for the columns that a join USING leaves out: a projection that says which columns of its child `*`
- * does not show, and the analyzer puts them there where a query names one.
+ * <p>Spark has that for the columns that a join USING leaves out: a projection that says which
+ * columns of its child `*` does not show, and the analyzer puts them there where a query names one.
  */
 public final class HiddenColumns {
   private final LogicalPlan rows;
@@ -36,11 +36,18 @@ public final class HiddenColumns {
     for (int i = 0; i < given.size(); i++) {
       Attribute column = given.get(i);
       Alias own =
-          new Alias(column, column.name(), NamedExpression$.MODULE$.newExprId(), nothing, ScalaConversions.none(), nothing);
+          new Alias(
+              column,
+              column.name(),
+              NamedExpression$.MODULE$.newExprId(),
+              nothing,
+              ScalaConversions.none(),
+              nothing);
       all.add(own);
       (names.contains(column.name()) ? unlisted : shown).add(own.toAttribute());
     }
-    Project project = new Project(ScalaConversions.seq(shown), new Project(ScalaConversions.seq(all), rows));
+    Project project =
+        new Project(ScalaConversions.seq(shown), new Project(ScalaConversions.seq(all), rows));
     project.setTagValue(Project.hiddenOutputTag(), ScalaConversions.seq(unlisted));
     return project;
   }

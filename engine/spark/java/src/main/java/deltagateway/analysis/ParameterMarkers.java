@@ -19,11 +19,15 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.NullType$;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Parses a text whose markers (`:name` or `?`) stand for values; each value is a text and the type it is cast to, or a value of Spark's. */
+/**
+ * Parses a text whose markers (`:name` or `?`) stand for values; each value is a text and the type
+ * it is cast to, or a value of Spark's.
+ */
 public final class ParameterMarkers {
   private ParameterMarkers() {}
 
-  public static LogicalPlan parse(SparkSession spark, String text, JsonNode parameters, String timeZone) throws Exception {
+  public static LogicalPlan parse(
+      SparkSession spark, String text, JsonNode parameters, String timeZone) throws Exception {
     ParserInterface parser = spark.sessionState().sqlParser();
     if (parameters.size() == 0) return parser.parsePlan(text);
     Map<String, Expression> named = new HashMap<>();
@@ -39,16 +43,21 @@ public final class ParameterMarkers {
           scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(named));
       return parser.parsePlanWithParameters(text, new NamedParameterContext(map));
     }
-    return parser.parsePlanWithParameters(text, new PositionalParameterContext(ScalaConversions.seq(positional)));
+    return parser.parsePlanWithParameters(
+        text, new PositionalParameterContext(ScalaConversions.seq(positional)));
   }
 
-  /** Spark parses the text of a value, in which a decimal has as many digits as it needs: the text says its type. */
+  /**
+   * Spark parses the text of a value, in which a decimal has as many digits as it needs: the text
+   * says its type.
+   */
   private static Literal typed(Literal literal) {
     if (!(literal.dataType() instanceof DecimalType) || literal.value() == null) return literal;
     return new TypedDecimal(literal);
   }
 
-  private static Literal literal(ParserInterface parser, JsonNode parameter, String timeZone) throws Exception {
+  private static Literal literal(ParserInterface parser, JsonNode parameter, String timeZone)
+      throws Exception {
     if (parameter.has("text")) return new Text(parameter.get("text").textValue());
     if (parameter.has("row_value")) return UnsafeRowBytes.literal(parameter.get("row_value"));
     DataType type = parser.parseDataType(parameter.get("type").textValue());

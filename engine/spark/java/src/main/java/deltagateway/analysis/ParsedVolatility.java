@@ -13,23 +13,42 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
 /**
- * What a parsed query says of the time, of chance and of the session, as {@link Volatility} does of an analyzed one.
+ * What a parsed query says of the time, of chance and of the session, as {@link Volatility} does of
+ * an analyzed one.
  *
- * The analyzer evaluates arguments of table functions such as range and values of PIVOT, and nothing is left to see of
- * what was in them. So functions count by their names, wherever they are. A text such as 'today' does not: only the
- * optimizer makes a time of one that is cast.
+ * <p>The analyzer evaluates arguments of table functions such as range and values of PIVOT, and
+ * nothing is left to see of what was in them. So functions count by their names, wherever they are.
+ * A text such as 'today' does not: only the optimizer makes a time of one that is cast.
  */
 public final class ParsedVolatility extends TreeVisitor {
-  private static final Set<String> CLOCK = set(new String[] {
-    "curdate", "current_date", "current_time", "current_timestamp", "localtime", "localtimestamp", "now",
-  });
-  private static final Set<String> CHANCE = set(new String[] {
-    "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid",
-  });
-  private static final Set<String> SESSION = set(new String[] {
-    "current_catalog", "current_database", "current_path", "current_schema", "current_timezone", "current_user",
-    "session_user", "user",
-  });
+  private static final Set<String> CLOCK =
+      set(
+          new String[] {
+            "curdate",
+            "current_date",
+            "current_time",
+            "current_timestamp",
+            "localtime",
+            "localtimestamp",
+            "now",
+          });
+  private static final Set<String> CHANCE =
+      set(
+          new String[] {
+            "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid",
+          });
+  private static final Set<String> SESSION =
+      set(
+          new String[] {
+            "current_catalog",
+            "current_database",
+            "current_path",
+            "current_schema",
+            "current_timezone",
+            "current_user",
+            "session_user",
+            "user",
+          });
 
   private boolean never;
   private boolean session;
@@ -49,7 +68,8 @@ public final class ParsedVolatility extends TreeVisitor {
   public void visit(TreeNode<?> node) {
     if (never) return;
     if (node instanceof UnresolvedFunction) visitFunction((UnresolvedFunction) node);
-    if (node instanceof UnresolvedAttribute) visitName(ScalaConversions.list(((UnresolvedAttribute) node).nameParts()));
+    if (node instanceof UnresolvedAttribute)
+      visitName(ScalaConversions.list(((UnresolvedAttribute) node).nameParts()));
     visitFields(node);
   }
 

@@ -26,11 +26,12 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
 
 /**
- * The variables that one statement sees. Spark resolves the names, as it does by itself (columns before variables, the
- * variables of a script before those of the session), but holds no variable between statements: they come with the
- * request, and are there while Spark analyzes it.
+ * The variables that one statement sees. Spark resolves the names, as it does by itself (columns
+ * before variables, the variables of a script before those of the session), but holds no variable
+ * between statements: they come with the request, and are there while Spark analyzes it.
  *
- * Spark looks for a session's variables in the session, and for those of a script in a place of the thread.
+ * <p>Spark looks for a session's variables in the session, and for those of a script in a place of
+ * the thread.
  */
 public final class SessionVariables {
   private static final String SESSION = "session";
@@ -50,7 +51,10 @@ public final class SessionVariables {
     return session.isEmpty() && scopes.isEmpty();
   }
 
-  /** Runs `work` while Spark finds the variables. Statements of one session take turns here: it has one place for them. */
+  /**
+   * Runs `work` while Spark finds the variables. Statements of one session take turns here: it has
+   * one place for them.
+   */
   public Object during(SparkSession spark, scala.Function0<?> work) {
     if (isEmpty()) return work.apply();
     TempVariableManager variables = spark.sessionState().catalogManager().tempVariableManager();
@@ -71,23 +75,25 @@ public final class SessionVariables {
   /** The names of all variables that an analyzed plan reads. */
   public static ArrayNode readBy(LogicalPlan analyzed) {
     final ArrayNode names = StatementRequest.JSON.createArrayNode();
-    analyzed.transformAllExpressionsWithSubqueries(new scala.runtime.AbstractPartialFunction() {
-      public boolean isDefinedAt(Object node) {
-        return node instanceof VariableReference;
-      }
+    analyzed.transformAllExpressionsWithSubqueries(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object node) {
+            return node instanceof VariableReference;
+          }
 
-      public Object applyOrElse(Object node, scala.Function1 otherwise) {
-        if (!isDefinedAt(node)) return otherwise.apply(node);
-        names.add(((VariableReference) node).identifier().name());
-        return node;
-      }
-    });
+          public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            if (!isDefinedAt(node)) return otherwise.apply(node);
+            names.add(((VariableReference) node).identifier().name());
+            return node;
+          }
+        });
     return names;
   }
 
   private static VariableDefinition definition(String qualifier, JsonNode node) {
     Identifier identifier = Identifier.of(new String[] {qualifier}, node.get("name").textValue());
-    return new VariableDefinition(identifier, node.get("default").textValue(), UnsafeRowBytes.literal(node.get("value")));
+    return new VariableDefinition(
+        identifier, node.get("default").textValue(), UnsafeRowBytes.literal(node.get("value")));
   }
 
   private static scala.collection.immutable.Seq<String> parts(String qualifier, String name) {
@@ -111,15 +117,19 @@ public final class SessionVariables {
     }
   }
 
-  /** The variables of a script, as Spark asks for them: `x`, or `label.x`. Values are set elsewhere. */
+  /**
+   * The variables of a script, as Spark asks for them: `x`, or `label.x`. Values are set elsewhere.
+   */
   private final class Locals implements VariableManager {
     public scala.Option<VariableDefinition> get(scala.collection.immutable.Seq<String> nameParts) {
       List<?> parts = ScalaConversions.list(nameParts);
       String name = lower(parts.get(parts.size() - 1));
       for (int i = scopes.size() - 1; i >= 0; i--) {
         Scope scope = scopes.get(i);
-        boolean meant = parts.size() == 1 || (parts.size() == 2 && scope.label.equals(lower(parts.get(0))));
-        if (meant && scope.variables.containsKey(name)) return new scala.Some<>(scope.variables.get(name));
+        boolean meant =
+            parts.size() == 1 || (parts.size() == 2 && scope.label.equals(lower(parts.get(0))));
+        if (meant && scope.variables.containsKey(name))
+          return new scala.Some<>(scope.variables.get(name));
       }
       return ScalaConversions.none();
     }
@@ -128,7 +138,8 @@ public final class SessionVariables {
     public ResolvedIdentifier qualify(String name) {
       String label = scopes.get(scopes.size() - 1).label;
       Identifier identifier = Identifier.of(new String[] {label}, name);
-      return new ResolvedIdentifier(FakeLocalCatalog$.MODULE$, identifier, ScalaConversions.seq(Collections.emptyList()));
+      return new ResolvedIdentifier(
+          FakeLocalCatalog$.MODULE$, identifier, ScalaConversions.seq(Collections.emptyList()));
     }
 
     public boolean isEmpty() {
@@ -139,11 +150,17 @@ public final class SessionVariables {
       return "`" + name + "`";
     }
 
-    public void create(scala.collection.immutable.Seq<String> nameParts, VariableDefinition variable, boolean override) {
+    public void create(
+        scala.collection.immutable.Seq<String> nameParts,
+        VariableDefinition variable,
+        boolean override) {
       throw new UnsupportedOperationException();
     }
 
-    public void set(scala.collection.immutable.Seq<String> nameParts, VariableDefinition variable, Origin origin) {
+    public void set(
+        scala.collection.immutable.Seq<String> nameParts,
+        VariableDefinition variable,
+        Origin origin) {
       throw new UnsupportedOperationException();
     }
 

@@ -18,8 +18,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 
 /**
- * Puts the one time that a statement takes for now in the place of `current_timestamp()` and the like. Spark does so for
- * each query; a statement that runs several must mean the same rows in all of them.
+ * Puts the one time that a statement takes for now in the place of `current_timestamp()` and the
+ * like. Spark does so for each query; a statement that runs several must mean the same rows in all
+ * of them.
  */
 public final class StatementTimestamp extends scala.runtime.AbstractPartialFunction {
   private static final long MICROS = TimeUnit.SECONDS.toMicros(1);
@@ -38,9 +39,13 @@ public final class StatementTimestamp extends scala.runtime.AbstractPartialFunct
   }
 
   public boolean isDefinedAt(Object node) {
-    return node instanceof CurrentTimestamp || node instanceof Now || node instanceof CurrentDate
-        || node instanceof CurrentTime || node instanceof LocalTimestamp
-        || node instanceof CurrentTimestampNanos || node instanceof LocalTimestampNanos;
+    return node instanceof CurrentTimestamp
+        || node instanceof Now
+        || node instanceof CurrentDate
+        || node instanceof CurrentTime
+        || node instanceof LocalTimestamp
+        || node instanceof CurrentTimestampNanos
+        || node instanceof LocalTimestampNanos;
   }
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
@@ -49,8 +54,9 @@ public final class StatementTimestamp extends scala.runtime.AbstractPartialFunct
   }
 
   /**
-   * As Spark keeps it: days of a date, microseconds of a timestamp, nanoseconds of a time, and both of a timestamp with
-   * more than six digits, the last of which are zero here: a statement's time has microseconds.
+   * As Spark keeps it: days of a date, microseconds of a timestamp, nanoseconds of a time, and both
+   * of a timestamp with more than six digits, the last of which are zero here: a statement's time
+   * has microseconds.
    */
   private Object value(Object asked) {
     if (asked instanceof CurrentTime) {
@@ -59,13 +65,15 @@ public final class StatementTimestamp extends scala.runtime.AbstractPartialFunct
       return Long.valueOf(DateTimeUtils.truncateTimeToPrecision(nanos, time.precision()));
     }
     if (asked instanceof CurrentTimestampNanos) {
-      return DateTimeUtils.instantToTimestampNanos(instant(), ((CurrentTimestampNanos) asked).precision());
+      return DateTimeUtils.instantToTimestampNanos(
+          instant(), ((CurrentTimestampNanos) asked).precision());
     }
     if (asked instanceof LocalTimestampNanos) {
       int precision = ((LocalTimestampNanos) asked).precision();
       return DateTimeUtils.localDateTimeToTimestampNanos(local(asked), precision);
     }
-    if (asked instanceof CurrentDate) return Integer.valueOf((int) local(asked).toLocalDate().toEpochDay());
+    if (asked instanceof CurrentDate)
+      return Integer.valueOf((int) local(asked).toLocalDate().toEpochDay());
     if (!(asked instanceof LocalTimestamp)) return Long.valueOf(micros);
     LocalDateTime local = local(asked);
     return Long.valueOf(local.toEpochSecond(ZoneOffset.UTC) * MICROS + local.getNano() / NANOS);
@@ -76,6 +84,7 @@ public final class StatementTimestamp extends scala.runtime.AbstractPartialFunct
   }
 
   private Instant instant() {
-    return Instant.ofEpochSecond(Math.floorDiv(micros, MICROS), Math.floorMod(micros, MICROS) * NANOS);
+    return Instant.ofEpochSecond(
+        Math.floorDiv(micros, MICROS), Math.floorMod(micros, MICROS) * NANOS);
   }
 }

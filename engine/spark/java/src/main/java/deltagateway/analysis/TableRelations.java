@@ -27,7 +27,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * The relations that names of a parsed plan stand for, put there before Spark analyzes it.
  *
- * So Spark sees a table's own leaf below its name, with the hidden column `_metadata`; a temporary view would hide it.
+ * <p>So Spark sees a table's own leaf below its name, with the hidden column `_metadata`; a
+ * temporary view would hide it.
  */
 public final class TableRelations {
   private final Map<String, LogicalPlan> plans = new HashMap<>();
@@ -47,8 +48,8 @@ public final class TableRelations {
   }
 
   /**
-   * Names that are not known here stay: those of views and of common table expressions. Views that bodies of functions
-   * read have to be there.
+   * Names that are not known here stay: those of views and of common table expressions. Views that
+   * bodies of functions read have to be there.
    */
   public LogicalPlan inPlaceOfNames(LogicalPlan parsed) {
     return placed(parsed, new Placing());
@@ -58,7 +59,10 @@ public final class TableRelations {
     return bodies.placedIn(plan.transformDownWithSubqueries(placing));
   }
 
-  /** A name that a WITH defines is its own from there on; Spark does not find what else may have meant a table of ours. */
+  /**
+   * A name that a WITH defines is its own from there on; Spark does not find what else may have
+   * meant a table of ours.
+   */
   private final class Placing extends scala.runtime.AbstractPartialFunction {
     private final Set<String> defined = new HashSet<>();
 
@@ -102,7 +106,8 @@ public final class TableRelations {
     private Project replacements(Project project) {
       List found = ScalaConversions.list(project.projectList());
       List placed = new ArrayList<>();
-      for (int i = 0; i < found.size(); i++) placed.add(isReplacing(found.get(i)) ? star(found.get(i)) : found.get(i));
+      for (int i = 0; i < found.size(); i++)
+        placed.add(isReplacing(found.get(i)) ? star(found.get(i)) : found.get(i));
       return new Project(ScalaConversions.seq(placed), project.child());
     }
 
@@ -111,12 +116,14 @@ public final class TableRelations {
       List columns = ScalaConversions.list((scala.collection.Seq) star.replacements().get());
       List placed = new ArrayList<>();
       for (int i = 0; i < columns.size(); i++) placed.add(inside((Expression) columns.get(i)));
-      return new UnresolvedStarExceptOrReplace(star.target(), star.excepts(), new scala.Some<>(ScalaConversions.seq(placed)));
+      return new UnresolvedStarExceptOrReplace(
+          star.target(), star.excepts(), new scala.Some<>(ScalaConversions.seq(placed)));
     }
 
     /** Nor are the windows of a WINDOW clause. */
     private WithWindowDefinition windows(WithWindowDefinition with) {
-      Map<String, WindowSpecDefinition> placed = new HashMap<>(CollectionConverters.asJava(with.windowDefinitions()));
+      Map<String, WindowSpecDefinition> placed =
+          new HashMap<>(CollectionConverters.asJava(with.windowDefinitions()));
       Iterator entries = placed.entrySet().iterator();
       while (entries.hasNext()) {
         Map.Entry entry = (Map.Entry) entries.next();

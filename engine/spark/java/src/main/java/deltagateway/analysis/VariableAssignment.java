@@ -30,8 +30,8 @@ import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The values of a DECLARE VARIABLE, a SET VARIABLE or a query: Spark analyzes the command, with its casts and checks;
- * what runs is the query in it, and nothing is assigned here.
+ * The values of a DECLARE VARIABLE, a SET VARIABLE or a query: Spark analyzes the command, with its
+ * casts and checks; what runs is the query in it, and nothing is assigned here.
  */
 public final class VariableAssignment {
   private final StatementExecution statement;
@@ -39,14 +39,18 @@ public final class VariableAssignment {
   private final PlanGuard guard;
   private final StatementRequest request;
 
-  public VariableAssignment(StatementExecution statement, SparkSession spark, PlanGuard guard, StatementRequest request) {
+  public VariableAssignment(
+      StatementExecution statement, SparkSession spark, PlanGuard guard, StatementRequest request) {
     this.statement = statement;
     this.spark = spark;
     this.guard = guard;
     this.request = request;
   }
 
-  /** JSON: rows and their type; for a command also its targets (scope and name), and the text of a declared default. */
+  /**
+   * JSON: rows and their type; for a command also its targets (scope and name), and the text of a
+   * declared default.
+   */
   public String values() throws Exception {
     ObjectNode answer = StatementRequest.JSON.createObjectNode();
     answer.putNull("default");
@@ -67,11 +71,14 @@ public final class VariableAssignment {
 
   /** All rows, or enough of them to know that they are too many. */
   private static InternalRow[] collected(final QueryExecution query, final boolean onlyOne) {
-    scala.Function0<InternalRow[]> collect = new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        return onlyOne ? query.executedPlan().executeTake(2) : query.executedPlan().executeCollect();
-      }
-    };
+    scala.Function0<InternalRow[]> collect =
+        new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            return onlyOne
+                ? query.executedPlan().executeTake(2)
+                : query.executedPlan().executeCollect();
+          }
+        };
     return SQLExecution$.MODULE$.withNewExecutionId(query, ScalaConversions.none(), collect);
   }
 
@@ -86,7 +93,8 @@ public final class VariableAssignment {
     CreateVariable declared = (CreateVariable) statement.analyzed(parsed).analyzed();
     ArrayNode targets = answer.putArray("targets");
     List<LogicalPlan> resolved = ScalaConversions.list(declared.names());
-    for (int i = 0; i < resolved.size(); i++) add(targets, ((ResolvedIdentifier) resolved.get(i)).identifier());
+    for (int i = 0; i < resolved.size(); i++)
+      add(targets, ((ResolvedIdentifier) resolved.get(i)).identifier());
     answer.put("default", declared.defaultExpr().originalSQL());
     return valueOf(declared.defaultExpr().child());
   }
@@ -94,9 +102,16 @@ public final class VariableAssignment {
   private QueryExecution valueOf(Expression expression) {
     scala.collection.immutable.Seq nothing = ScalaConversions.seq(Collections.emptyList());
     List oneRow = Collections.singletonList(InternalRow.empty());
-    LogicalPlan row = new LocalRelation(nothing, ScalaConversions.seq(oneRow), false, ScalaConversions.none());
+    LogicalPlan row =
+        new LocalRelation(nothing, ScalaConversions.seq(oneRow), false, ScalaConversions.none());
     Alias value =
-        new Alias(expression, "value", NamedExpression$.MODULE$.newExprId(), nothing, ScalaConversions.none(), nothing);
+        new Alias(
+            expression,
+            "value",
+            NamedExpression$.MODULE$.newExprId(),
+            nothing,
+            ScalaConversions.none(),
+            nothing);
     LogicalPlan query = new Project(ScalaConversions.seq(Collections.singletonList(value)), row);
     QueryExecution execution = statement.planned(query);
     execution.assertAnalyzed();
@@ -111,7 +126,8 @@ public final class VariableAssignment {
     SetVariable assigned = (SetVariable) execution.analyzed();
     ArrayNode targets = answer.putArray("targets");
     List<Expression> resolved = ScalaConversions.list(assigned.targetVariables());
-    for (int i = 0; i < resolved.size(); i++) add(targets, ((VariableReference) resolved.get(i)).identifier());
+    for (int i = 0; i < resolved.size(); i++)
+      add(targets, ((VariableReference) resolved.get(i)).identifier());
     return statement.guarded(execution, assigned.sourceQuery());
   }
 

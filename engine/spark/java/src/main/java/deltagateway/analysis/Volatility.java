@@ -16,12 +16,14 @@ import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
- * Whether an analyzed query gives the same answer again over the same files, under the same settings: "always", "session"
- * where it also depends on who asks and on the current schema, "never" where it depends on the time or on chance.
+ * Whether an analyzed query gives the same answer again over the same files, under the same
+ * settings: "always", "session" where it also depends on who asks and on the current schema,
+ * "never" where it depends on the time or on chance.
  *
- * The walk is the guard's, which sees everything that a plan holds. Texts such as 'today' are times where they become
- * dates: Spark's optimizer evaluates them, so a cast of a constant text is looked at. (In a typed literal, DATE 'today',
- * the parser does, and nothing is left to see: engine/sql/query/equal_texts.py. What the analyzer evaluates: {@link ParsedVolatility}.)
+ * <p>The walk is the guard's, which sees everything that a plan holds. Texts such as 'today' are
+ * times where they become dates: Spark's optimizer evaluates them, so a cast of a constant text is
+ * looked at. (In a typed literal, DATE 'today', the parser does, and nothing is left to see:
+ * engine/sql/query/equal_texts.py. What the analyzer evaluates: {@link ParsedVolatility}.)
  */
 public final class Volatility extends TreeVisitor {
   public static final String ALWAYS = "always";
@@ -60,7 +62,8 @@ public final class Volatility extends TreeVisitor {
     session |= CrossRowExpressions.SESSION.contains(name);
     if (expression instanceof Cast) never |= isTime((Cast) expression);
     // What takes the place of a function is no field of it.
-    if (expression instanceof RuntimeReplaceable) visit(((RuntimeReplaceable) expression).replacement());
+    if (expression instanceof RuntimeReplaceable)
+      visit(((RuntimeReplaceable) expression).replacement());
   }
 
   /** The barrier of a policy is a sample of all rows. */
@@ -70,7 +73,9 @@ public final class Volatility extends TreeVisitor {
 
   private static boolean isTime(Cast cast) {
     DataType type = cast.dataType();
-    if (!(type instanceof DateType || type instanceof TimestampType || type instanceof TimestampNTZType)) return false;
+    if (!(type instanceof DateType
+        || type instanceof TimestampType
+        || type instanceof TimestampNTZType)) return false;
     if (!(cast.child().dataType() instanceof StringType) || !cast.child().foldable()) return false;
     Object text;
     try {

@@ -28,15 +28,19 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
- * Reads files whose columns are kept ({@link ColumnCache}) from memory: batches like those of Spark's own reader, with
- * all rows of a file, of which conditions above the scan leave what is asked for.
+ * Reads files whose columns are kept ({@link ColumnCache}) from memory: batches like those of
+ * Spark's own reader, with all rows of a file, of which conditions above the scan leave what is
+ * asked for.
  *
- * Columns that are to be kept are read as a whole at once, since a query with a LIMIT never comes to their end. A file
- * that cannot be read so is read as if nothing was kept, and says by itself what is wrong with it.
+ * <p>Columns that are to be kept are read as a whole at once, since a query with a LIMIT never
+ * comes to their end. A file that cannot be read so is read as if nothing was kept, and says by
+ * itself what is wrong with it.
  *
- * Only files of this machine are kept: to ask a store on the network for the state of one takes as long as to read it.
+ * <p>Only files of this machine are kept: to ask a store on the network for the state of one takes
+ * as long as to read it.
  */
-public final class CachedColumnReader extends scala.runtime.AbstractFunction1 implements Serializable {
+public final class CachedColumnReader extends scala.runtime.AbstractFunction1
+    implements Serializable {
   /** In the file: a larger one is not worth to be read at once. */
   private static final long FILE_MAX = 128L << 20;
 
@@ -51,12 +55,17 @@ public final class CachedColumnReader extends scala.runtime.AbstractFunction1 im
   private final int percent;
 
   /**
-   * `reader` leaves out pages, `whole` does not; both are Spark's, and the same where there are no filters. `rowIndex`
-   * is the place of the row indexes among `columns`, which are those of the files; -1: they are not asked for.
-   * `settings` is all that values of a file follow from besides.
+   * `reader` leaves out pages, `whole` does not; both are Spark's, and the same where there are no
+   * filters. `rowIndex` is the place of the row indexes among `columns`, which are those of the
+   * files; -1: they are not asked for. `settings` is all that values of a file follow from besides.
    */
   public CachedColumnReader(
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader, scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> whole, StructType columns, StructType constants, int rowIndex, String settings,
+      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader,
+      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> whole,
+      StructType columns,
+      StructType constants,
+      int rowIndex,
+      String settings,
       int percent) {
     this.reader = reader;
     this.whole = whole;
@@ -66,7 +75,8 @@ public final class CachedColumnReader extends scala.runtime.AbstractFunction1 im
     this.rowIndex = rowIndex;
     this.names = new String[columns.length() - (rowIndex < 0 ? 0 : 1)];
     for (int i = 0, next = 0; i < columns.length(); i++) {
-      if (i != rowIndex) names[next++] = new StructType(new StructField[] {columns.fields()[i]}).json();
+      if (i != rowIndex)
+        names[next++] = new StructType(new StructField[] {columns.fields()[i]}).json();
     }
     this.meaning = settings;
     this.percent = percent;
@@ -88,7 +98,8 @@ public final class CachedColumnReader extends scala.runtime.AbstractFunction1 im
     if (file.fileSize() > FILE_MAX || !isWhole && rowIndex >= 0) return reader.apply(file);
     String state = state(file);
     if (state == null) return reader.apply(file);
-    String place = meaning + "\n" + file.urlEncodedPath() + "\n" + file.start() + "\n" + file.length();
+    String place =
+        meaning + "\n" + file.urlEncodedPath() + "\n" + file.start() + "\n" + file.length();
     ColumnCache kept = ColumnCache.here(percent);
     ColumnCache.File found = kept.get(place, state, names);
     if (found == null) found = kept(kept, place, state, file);
@@ -99,8 +110,11 @@ public final class CachedColumnReader extends scala.runtime.AbstractFunction1 im
   private static String state(PartitionedFile file) {
     if (!"file".equals(file.toPath().toUri().getScheme())) return null;
     try {
-      BasicFileAttributes found = Files.readAttributes(
-          Paths.get(file.toPath().toUri().getPath(), new String[0]), BasicFileAttributes.class, new LinkOption[0]);
+      BasicFileAttributes found =
+          Files.readAttributes(
+              Paths.get(file.toPath().toUri().getPath(), new String[0]),
+              BasicFileAttributes.class,
+              new LinkOption[0]);
       return found.fileKey() + " " + found.size() + " " + found.lastModifiedTime();
     } catch (IOException absent) {
       return null;
@@ -108,7 +122,8 @@ public final class CachedColumnReader extends scala.runtime.AbstractFunction1 im
   }
 
   /** Keeps the columns, if that is worth it; null if not. */
-  private ColumnCache.File kept(ColumnCache kept, String place, String state, PartitionedFile file) {
+  private ColumnCache.File kept(
+      ColumnCache kept, String place, String state, PartitionedFile file) {
     String asked = place + "\n" + Arrays.toString(names);
     if (!kept.wants(asked, ofSomePages)) return null;
     ColumnCache.File read = null;
@@ -182,12 +197,14 @@ public final class CachedColumnReader extends scala.runtime.AbstractFunction1 im
     Batches(ColumnCache.File file, InternalRow partitionValues) {
       this.file = file;
       this.kept = new OnHeapColumnVector[columns.length()][];
-      for (int i = 0, at = 0; i < kept.length; i++) if (i != rowIndex) kept[i] = file.column(names[at++]);
+      for (int i = 0, at = 0; i < kept.length; i++)
+        if (i != rowIndex) kept[i] = file.column(names[at++]);
       int most = 0;
       for (int i = 0; i < file.counts.length; i++) most = Math.max(most, file.counts[i]);
       this.values = new ColumnVector[constants.length()];
       for (int i = 0; i < values.length; i++) {
-        ConstantColumnVector value = new ConstantColumnVector(most, constants.fields()[i].dataType());
+        ConstantColumnVector value =
+            new ConstantColumnVector(most, constants.fields()[i].dataType());
         ColumnVectorUtils.populate(value, partitionValues, i);
         values[i] = value;
       }
@@ -201,7 +218,8 @@ public final class CachedColumnReader extends scala.runtime.AbstractFunction1 im
       if (!hasNext()) throw new NoSuchElementException();
       int count = file.counts[next];
       ColumnVector[] batch = new ColumnVector[kept.length + values.length];
-      for (int i = 0; i < kept.length; i++) batch[i] = i == rowIndex ? indexes(count) : SharedColumnVectors.of(kept[i][next]);
+      for (int i = 0; i < kept.length; i++)
+        batch[i] = i == rowIndex ? indexes(count) : SharedColumnVectors.of(kept[i][next]);
       System.arraycopy(values, 0, batch, kept.length, values.length);
       next++;
       return new ColumnarBatch(batch, count);

@@ -26,25 +26,29 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 
 /**
- * What a query came to when it ran: tasks with their code, over files. Run again over the same files they give the same
- * rows, as a Dataset of Spark that is collected twice does; nothing is planned, and no code is made, which for a small
- * query takes as long as its tasks.
+ * What a query came to when it ran: tasks with their code, over files. Run again over the same
+ * files they give the same rows, as a Dataset of Spark that is collected twice does; nothing is
+ * planned, and no code is made, which for a small query takes as long as its tasks.
  *
- * Of a query of one stage all is kept. Of an aggregate of several tasks these are, up to what they exchange; above them a
- * copy of the plan runs, with exchanges of its own, which have no rows yet.
+ * <p>Of a query of one stage all is kept. Of an aggregate of several tasks these are, up to what
+ * they exchange; above them a copy of the plan runs, with exchanges of its own, which have no rows
+ * yet.
  *
- * It belongs to a kept plan ({@link PlanCache}), so all that the plan follows from is the same; and the log of each scan
- * is asked the same questions again, so the files are, with their sizes, times and constants (deletion vectors among
- * them). Tasks never change it: each has a copy of its own. Not kept is what holds data (broadcasts, shuffles, results of
- * subqueries), what is changed while it runs, and what reads with lent credentials, for which a statement is named.
+ * <p>It belongs to a kept plan ({@link PlanCache}), so all that the plan follows from is the same;
+ * and the log of each scan is asked the same questions again, so the files are, with their sizes,
+ * times and constants (deletion vectors among them). Tasks never change it: each has a copy of its
+ * own. Not kept is what holds data (broadcasts, shuffles, results of subqueries), what is changed
+ * while it runs, and what reads with lent credentials, for which a statement is named.
  */
 public final class CachedPlan {
   private static final int FILES_MAX = 100;
 
   /** Null: `stages` makes them. */
   private final RDD<InternalRow> rows;
+
   /** A plan over kept tasks that never runs itself; null: there is one stage. */
   private final SparkPlan stages;
+
   /** Scan -> what its {@link FileListing} was asked, with the answers. */
   private final Map asked;
 
@@ -54,18 +58,24 @@ public final class CachedPlan {
     this.asked = asked;
   }
 
-  /** Of a plan that was executed over `files`, scan -> {@link PrunedFileIndex}; null where it may not be kept. */
-  public static CachedPlan of(SparkPlan plan, RDD<InternalRow> rows, Map<String, PrunedFileIndex> files) {
+  /**
+   * Of a plan that was executed over `files`, scan -> {@link PrunedFileIndex}; null where it may
+   * not be kept.
+   */
+  public static CachedPlan of(
+      SparkPlan plan, RDD<InternalRow> rows, Map<String, PrunedFileIndex> files) {
     SparkPlan stages = isPlain(plan) ? null : overKeptTasks(plan);
     if (stages == null && (!isPlain(plan) || shuffles(rows))) return null;
     Map asked = new HashMap<>();
     long count = 0;
-    for (Iterator<Map.Entry<String, PrunedFileIndex>> all = files.entrySet().iterator(); all.hasNext(); ) {
+    for (Iterator<Map.Entry<String, PrunedFileIndex>> all = files.entrySet().iterator();
+        all.hasNext(); ) {
       Map.Entry entry = (Map.Entry<?, ?>) all.next();
       PrunedFileIndex index = (PrunedFileIndex) entry.getValue();
       if (index.scan().lease != null) return null;
       List questions = index.listing().asked();
-      for (int i = 0; i < questions.size(); i++) count += ((FileListing.Asked) questions.get(i)).answer.count();
+      for (int i = 0; i < questions.size(); i++)
+        count += ((FileListing.Asked) questions.get(i)).answer.count();
       asked.put(entry.getKey(), questions);
     }
     return count > FILES_MAX ? null : new CachedPlan(stages == null ? rows : null, stages, asked);
@@ -74,14 +84,18 @@ public final class CachedPlan {
   /** Its only leaves are scans of ours; nothing in it has results of its own. */
   private static boolean isPlain(SparkPlan plan) {
     boolean holdsData = plan instanceof Exchange || plan instanceof ReusedExchangeExec;
-    if (holdsData || plan instanceof AdaptiveSparkPlanExec || !plan.subqueries().isEmpty()) return false;
+    if (holdsData || plan instanceof AdaptiveSparkPlanExec || !plan.subqueries().isEmpty())
+      return false;
     List<SparkPlan> children = ScalaConversions.list(plan.children());
     if (children.isEmpty()) return FilteredScan.isOurs(plan);
     for (int i = 0; i < children.size(); i++) if (!isPlain(children.get(i))) return false;
     return true;
   }
 
-  /** The plan with partial aggregates, which have run, as the tasks that they came to; null where it has other leaves. */
+  /**
+   * The plan with partial aggregates, which have run, as the tasks that they came to; null where it
+   * has other leaves.
+   */
   private static SparkPlan overKeptTasks(SparkPlan plan) {
     List<SparkPlan> children = ScalaConversions.list(plan.children());
     List<SparkPlan> kept = new ArrayList<>();
@@ -89,12 +103,19 @@ public final class CachedPlan {
       SparkPlan child = children.get(0);
       if (!isAggregate(child)) return null; // of many rows a copy more is noticed
       RDD<InternalRow> tasks = ((ShuffleExchangeExec) plan).inputRDD();
-      kept.add(new RDDScanExec(
-          child.output(), tasks, "kept", child.outputPartitioning(), child.outputOrdering(), ScalaConversions.none()));
+      kept.add(
+          new RDDScanExec(
+              child.output(),
+              tasks,
+              "kept",
+              child.outputPartitioning(),
+              child.outputOrdering(),
+              ScalaConversions.none()));
       return shuffles(tasks) ? null : plan.withNewChildren(ScalaConversions.seq(kept));
     }
     boolean holdsData = plan instanceof Exchange && !(plan instanceof ShuffleExchangeExec);
-    if (holdsData || plan instanceof ReusedExchangeExec || plan instanceof AdaptiveSparkPlanExec) return null;
+    if (holdsData || plan instanceof ReusedExchangeExec || plan instanceof AdaptiveSparkPlanExec)
+      return null;
     if (children.isEmpty() || !plan.subqueries().isEmpty()) return null;
     for (int i = 0; i < children.size(); i++) {
       SparkPlan child = overKeptTasks(children.get(i));
@@ -105,7 +126,8 @@ public final class CachedPlan {
   }
 
   private static boolean isAggregate(SparkPlan plan) {
-    SparkPlan made = plan instanceof WholeStageCodegenExec ? ((WholeStageCodegenExec) plan).child() : plan;
+    SparkPlan made =
+        plan instanceof WholeStageCodegenExec ? ((WholeStageCodegenExec) plan).child() : plan;
     if (made instanceof InterruptibleRowsExec) made = ((InterruptibleRowsExec) made).child();
     return made instanceof BaseAggregateExec;
   }
@@ -122,7 +144,8 @@ public final class CachedPlan {
   /** Whether a statement with these `files` reads the same. */
   boolean isOver(Map<String, PrunedFileIndex> files) {
     for (Iterator all = asked.entrySet().iterator(); all.hasNext(); ) {
-      Map.Entry<?, List<FileListing.Asked>> entry = (Map.Entry<?, List<FileListing.Asked>>) all.next();
+      Map.Entry<?, List<FileListing.Asked>> entry =
+          (Map.Entry<?, List<FileListing.Asked>>) all.next();
       PrunedFileIndex index = files.get(entry.getKey());
       if (index == null || !index.listing().answers(entry.getValue())) return false;
     }
@@ -133,7 +156,8 @@ public final class CachedPlan {
   public RDD<InternalRow> rows(SparkSession spark) {
     if (stages == null) return rows;
     SparkPlan own = stages.clone();
-    SparkSession$.MODULE$.setActiveSession(spark); // nodes that are copied make theirs the active one
+    SparkSession$.MODULE$.setActiveSession(
+        spark); // nodes that are copied make theirs the active one
     return own.execute();
   }
 }

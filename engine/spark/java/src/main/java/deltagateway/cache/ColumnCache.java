@@ -9,17 +9,19 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 
 /**
- * Columns of data files as they were decoded, so that a dashboard's next question is not one of decompression: pages,
- * dictionaries and footers of a small file take longer than what is asked of its rows.
+ * Columns of data files as they were decoded, so that a dashboard's next question is not one of
+ * decompression: pages, dictionaries and footers of a small file take longer than what is asked of
+ * its rows.
  *
- * A file of a table never changes. All the same, columns are kept with what the file system says of their file, and are
- * not the columns of one that it says something else of. They are kept when they are asked for again, and take the
- * place of others only if these were last asked for before that: so a scan of more than there is room for leaves what
- * is there where it is (as LRU-2, O'Neil et al. 1993). Room is a part of the heap, which is given back where statements
- * need it: Java clears soft references before an allocation fails, and {@link MemoryGuard} asks for all before it ends a
- * statement.
+ * <p>A file of a table never changes. All the same, columns are kept with what the file system says
+ * of their file, and are not the columns of one that it says something else of. They are kept when
+ * they are asked for again, and take the place of others only if these were last asked for before
+ * that: so a scan of more than there is room for leaves what is there where it is (as LRU-2, O'Neil
+ * et al. 1993). Room is a part of the heap, which is given back where statements need it: Java
+ * clears soft references before an allocation fails, and {@link MemoryGuard} asks for all before it
+ * ends a statement.
  *
- * One for a process, so an executor of a cluster has its own.
+ * <p>One for a process, so an executor of a cluster has its own.
  */
 public final class ColumnCache {
   /** How much of the heap; 0: nothing is kept. */
@@ -41,11 +43,12 @@ public final class ColumnCache {
 
   private final long room;
   private final Map<String, Kept> files = new LinkedHashMap<>(16, 0.75f, true);
-  private final Map<String, Asked> asked = new LinkedHashMap(16, 0.75f, true) {
-    protected boolean removeEldestEntry(Map.Entry eldest) {
-      return size() > ASKED_MAX;
-    }
-  };
+  private final Map<String, Asked> asked =
+      new LinkedHashMap(16, 0.75f, true) {
+        protected boolean removeEldestEntry(Map.Entry eldest) {
+          return size() > ASKED_MAX;
+        }
+      };
   private long bytes;
   private long clock;
 
@@ -72,7 +75,10 @@ public final class ColumnCache {
     return found == null ? 0 : found.bytes();
   }
 
-  /** Gives back what they take in this process, for statements that need it; answers whether that was anything. */
+  /**
+   * Gives back what they take in this process, for statements that need it; answers whether that
+   * was anything.
+   */
   public static boolean clearHere() {
     ColumnCache found = here;
     return found != null && found.clear();
@@ -104,7 +110,10 @@ public final class ColumnCache {
     return found;
   }
 
-  /** Whether columns that are not kept should be by now. Answers yes to one task at a time, which says {@link #tried}. */
+  /**
+   * Whether columns that are not kept should be by now. Answers yes to one task at a time, which
+   * says {@link #tried}.
+   */
   synchronized boolean wants(String columns, boolean ofSomePages) {
     if (room == 0) return false;
     Asked found = asked.get(columns);
@@ -115,7 +124,8 @@ public final class ColumnCache {
     long before = found.last;
     found.last = ++clock;
     if (++found.times < (ofSomePages ? TIMES_OF_SOME : TIMES) || found.isTried) return false;
-    if (bytes > room - fileMax() && bytes() > room - fileMax() && eldest().last > before) return false;
+    if (bytes > room - fileMax() && bytes() > room - fileMax() && eldest().last > before)
+      return false;
     found.isTried = true;
     return true;
   }
@@ -130,7 +140,9 @@ public final class ColumnCache {
     return files.values().iterator().next();
   }
 
-  /** Keeps columns of a file, beside others that are kept of it; answers these columns, kept or not. */
+  /**
+   * Keeps columns of a file, beside others that are kept of it; answers these columns, kept or not.
+   */
   synchronized File put(String file, File columns) {
     Kept known = files.get(file);
     if (known != null) {
@@ -176,13 +188,19 @@ public final class ColumnCache {
     boolean isTried;
   }
 
-  /** Columns of one file, or of the part of it that a split is, in batches. It is never changed once it is kept. */
+  /**
+   * Columns of one file, or of the part of it that a split is, in batches. It is never changed once
+   * it is kept.
+   */
   static final class File {
     private final Object state;
+
     /** Rows of each batch. */
     final int[] counts;
+
     /** Name -> {@link DecodedColumn}. */
     private final Map<String, DecodedColumn> columns;
+
     private long bytes;
 
     File(Object state, int[] counts, Map<String, DecodedColumn> columns) {

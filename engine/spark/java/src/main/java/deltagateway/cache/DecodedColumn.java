@@ -25,12 +25,13 @@ import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
- * A copy of one column, batch by batch, of vectors that their reader fills again and again. The copies are vectors of
- * the same class, as the code that Spark makes for a scan names it.
+ * A copy of one column, batch by batch, of vectors that their reader fills again and again. The
+ * copies are vectors of the same class, as the code that Spark makes for a scan names it.
  *
- * Numbers are copied as they are read; a dictionary is looked up here once and not for each query. Texts are copied as
- * numbers of a dictionary: that of the file as far as its values occur, or else one of each batch, which takes less
- * memory than a vector's own texts, as these have a null for each byte.
+ * <p>Numbers are copied as they are read; a dictionary is looked up here once and not for each
+ * query. Texts are copied as numbers of a dictionary: that of the file as far as its values occur,
+ * or else one of each batch, which takes less memory than a vector's own texts, as these have a
+ * null for each byte.
  */
 public final class DecodedColumn {
   /** Of a batch: the vector and its arrays besides their values. */
@@ -60,8 +61,11 @@ public final class DecodedColumn {
   private static int width(DataType type) {
     if (type instanceof ByteType) return 1;
     if (type instanceof ShortType) return 2;
-    if (type instanceof IntegerType || type instanceof DateType || type instanceof FloatType) return 4;
-    if (type instanceof LongType || type instanceof TimestampType || type instanceof TimestampNTZType) return 8;
+    if (type instanceof IntegerType || type instanceof DateType || type instanceof FloatType)
+      return 4;
+    if (type instanceof LongType
+        || type instanceof TimestampType
+        || type instanceof TimestampNTZType) return 8;
     if (type instanceof DoubleType) return 8;
     if (!(type instanceof DecimalType)) return 0;
     int precision = ((DecimalType) type).precision();
@@ -87,7 +91,8 @@ public final class DecodedColumn {
   void add(OnHeapColumnVector from, int count) {
     boolean isText = type.equals(StringType$.MODULE$);
     int rows = Math.max(count, 1);
-    OnHeapColumnVector to = isText ? SharedColumnVectors.forNumbers(rows, type) : new OnHeapColumnVector(rows, type);
+    OnHeapColumnVector to =
+        isText ? SharedColumnVectors.forNumbers(rows, type) : new OnHeapColumnVector(rows, type);
     bytes += VECTOR_BYTES + (isText ? TEXT_BYTES : width(type) + 1) * (long) count;
     batches.add(to);
     if (from.hasNull() || from.isAllNull()) {
@@ -159,7 +164,8 @@ public final class DecodedColumn {
 
     /** Answers what the text takes. */
     long put(int place, byte[] text) {
-      if (place >= values.length) values = Arrays.copyOf(values, Math.max(place + 1, 2 * values.length));
+      if (place >= values.length)
+        values = Arrays.copyOf(values, Math.max(place + 1, 2 * values.length));
       values[place] = text;
       return 24 + text.length; // with its header and its place
     }

@@ -9,11 +9,13 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.io.IOUtils;
 
 /**
- * File systems by what they were made with, until their credentials have ended or nobody has asked for them for long.
+ * File systems by what they were made with, until their credentials have ended or nobody has asked
+ * for them for long.
  *
- * One that is closed takes the files with it that are open by it, hence nothing is closed that somebody may still read
- * from: neither at the very end of its credentials, nor at once where there are more than `many`. Of these the ones that
- * are asked for no more go sooner. Not safe between threads. Times are in milliseconds since the epoch.
+ * <p>One that is closed takes the files with it that are open by it, hence nothing is closed that
+ * somebody may still read from: neither at the very end of its credentials, nor at once where there
+ * are more than `many`. Of these the ones that are asked for no more go sooner. Not safe between
+ * threads. Times are in milliseconds since the epoch.
  */
 public final class FileSystemCache {
   private static final long IDLE_MS = 6L * 3600 * 1000;
@@ -27,7 +29,10 @@ public final class FileSystemCache {
     this.many = many;
   }
 
-  /** null: none is kept. What is asked for by later credentials of the same kind lasts as long as these. */
+  /**
+   * null: none is kept. What is asked for by later credentials of the same kind lasts as long as
+   * these.
+   */
   public FileSystem find(String key, long endsMs, long nowMs) {
     Kept found = kept.get(key);
     if (found == null) return null;

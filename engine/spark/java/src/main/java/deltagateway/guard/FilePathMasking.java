@@ -24,8 +24,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * Hides the files of a view whose tables its reader may not read: their names and places in them.
  *
- * What the view's own text makes of them is NULL for such a reader; its conditions still see them, since the view would
- * have other rows without. `input_file_name()` and the like in a query over the view are as over rows of no file.
+ * <p>What the view's own text makes of them is NULL for such a reader; its conditions still see
+ * them, since the view would have other rows without. `input_file_name()` and the like in a query
+ * over the view are as over rows of no file.
  */
 public final class FilePathMasking extends scala.runtime.AbstractPartialFunction {
   private static final UTF8String NO_FILE = UTF8String.EMPTY_UTF8;
@@ -48,7 +49,14 @@ public final class FilePathMasking extends scala.runtime.AbstractPartialFunction
       Attribute column = (Attribute) columns.get(i);
       Literal empty = new Literal(null, column.dataType());
       columns.set(
-          i, new Alias(empty, column.name(), NamedExpression$.MODULE$.newExprId(), nothing, ScalaConversions.none(), nothing));
+          i,
+          new Alias(
+              empty,
+              column.name(),
+              NamedExpression$.MODULE$.newExprId(),
+              nothing,
+              ScalaConversions.none(),
+              nothing));
       hasAny = true;
     }
     return hasAny ? new Project(ScalaConversions.seq(columns), rows) : rows;
@@ -61,7 +69,10 @@ public final class FilePathMasking extends scala.runtime.AbstractPartialFunction
     return ofCaller(plan);
   }
 
-  /** The left side of such a join is the caller's own query, and the right side the rows of a function. */
+  /**
+   * The left side of such a join is the caller's own query, and the right side the rows of a
+   * function.
+   */
   private static LogicalPlan ofJoin(LogicalPlan barrier) {
     LogicalPlan join = barrier.children().apply(0);
     LogicalPlan left = join.children().apply(0);
@@ -87,15 +98,19 @@ public final class FilePathMasking extends scala.runtime.AbstractPartialFunction
 
   /** What a common table expression holds is not looked into here: it may be such a view. */
   private static boolean mayHoldView(LogicalPlan plan) {
-    if (SecurityBarrierViews.isMarked(plan) || plan instanceof CTERelationRef || plan instanceof UnionLoopRef) return true;
-    for (Iterator<LogicalPlan> all = ScalaConversions.list(plan.children()).iterator(); all.hasNext(); ) {
+    if (SecurityBarrierViews.isMarked(plan)
+        || plan instanceof CTERelationRef
+        || plan instanceof UnionLoopRef) return true;
+    for (Iterator<LogicalPlan> all = ScalaConversions.list(plan.children()).iterator();
+        all.hasNext(); ) {
       if (mayHoldView(all.next())) return true;
     }
     return false;
   }
 
   public boolean isDefinedAt(Object node) {
-    return node instanceof PlanExpression || (isAboveView && (node instanceof InputFileName || isBlock(node)));
+    return node instanceof PlanExpression
+        || (isAboveView && (node instanceof InputFileName || isBlock(node)));
   }
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {

@@ -30,44 +30,99 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.ObjectType;
 
 /**
- * Decides, fail closed, whether Spark may analyze a parsed plan and whether it may run an analyzed one.
+ * Decides, fail closed, whether Spark may analyze a parsed plan and whether it may run an analyzed
+ * one.
  *
- * Analysis alone can open files (a relation named by a path runs a job to infer its schema), so the parsed plan is
- * checked first: only operators and expressions of a list, only relations that the statement bound or a CTE in scope, only
- * functions of a list. After analysis every leaf must be this statement's own scan or a literal source.
+ * <p>Analysis alone can open files (a relation named by a path runs a job to infer its schema), so
+ * the parsed plan is checked first: only operators and expressions of a list, only relations that
+ * the statement bound or a CTE in scope, only functions of a list. After analysis every leaf must
+ * be this statement's own scan or a literal source.
  *
- * Both walks follow everything a node holds, not only its children: subqueries are in expressions, CTE definitions in
- * tuples, named windows in maps.
+ * <p>Both walks follow everything a node holds, not only its children: subqueries are in
+ * expressions, CTE definitions in tuples, named windows in maps.
  */
 public final class PlanGuard {
   private static final String CATALYST = "org.apache.spark.sql.catalyst.";
 
   /** The classes of the methods that Spark's own functions call by name. */
-  private static final String[] METHODS_OF = {CATALYST, "org.apache.spark.unsafe.", "deltagateway."};
+  private static final String[] METHODS_OF = {
+    CATALYST, "org.apache.spark.unsafe.", "deltagateway."
+  };
 
   /** Operators that a query may hold before and after analysis. */
   private static final String[] OPERATORS = {
-    "Aggregate", "AsOfJoin", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join",
-    "LateralJoin", "LimitAll", "LocalLimit", "LocalRelation", "NearestByJoin", "Offset", "OneRowRelation", "PipeOperator", "Pivot",
-    "Project", "Range", "RebalancePartitions", "Repartition", "RepartitionByExpression", "Sample", "Sort",
-    "SubqueryAlias", "Union", "UnionLoop", "Unpivot", "Window", "WithWindowDefinition",
+    "Aggregate",
+    "AsOfJoin",
+    "Distinct",
+    "Except",
+    "Filter",
+    "Generate",
+    "GlobalLimit",
+    "Intersect",
+    "Join",
+    "LateralJoin",
+    "LimitAll",
+    "LocalLimit",
+    "LocalRelation",
+    "NearestByJoin",
+    "Offset",
+    "OneRowRelation",
+    "PipeOperator",
+    "Pivot",
+    "Project",
+    "Range",
+    "RebalancePartitions",
+    "Repartition",
+    "RepartitionByExpression",
+    "Sample",
+    "Sort",
+    "SubqueryAlias",
+    "Union",
+    "UnionLoop",
+    "Unpivot",
+    "Window",
+    "WithWindowDefinition",
   };
 
-  /** Operators that only the parser makes. UnresolvedRelation and the table functions are checked by name besides. */
+  /**
+   * Operators that only the parser makes. UnresolvedRelation and the table functions are checked by
+   * name besides.
+   */
   private static final String[] PARSED_OPERATORS = {
-    "UnresolvedHaving", "UnresolvedHint", "UnresolvedInlineTable", "UnresolvedQualify", "UnresolvedRelation",
-    "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases", "UnresolvedTableValuedFunction", "UnresolvedWith",
+    "UnresolvedHaving",
+    "UnresolvedHint",
+    "UnresolvedInlineTable",
+    "UnresolvedQualify",
+    "UnresolvedRelation",
+    "UnresolvedSubqueryColumnAliases",
+    "UnresolvedTVFAliases",
+    "UnresolvedTableValuedFunction",
+    "UnresolvedWith",
   };
 
   /** Operators that only the analyzer makes. */
   private static final String[] ANALYZED_OPERATORS = {
-    "CTERelationDef", "CTERelationRef", "Deduplicate", "EmptyRelation", "Expand", "ResolvedHint", "ResolvedInlineTable",
-    "UnionLoopRef", "View", "WithCTE",
+    "CTERelationDef",
+    "CTERelationRef",
+    "Deduplicate",
+    "EmptyRelation",
+    "Expand",
+    "ResolvedHint",
+    "ResolvedInlineTable",
+    "UnionLoopRef",
+    "View",
+    "WithCTE",
   };
 
-  private static final Set<String> PLACES = set(new String[] {
-      "InputFileName", "InputFileBlockStart", "InputFileBlockLength", "MonotonicallyIncreasingID", "SparkPartitionID"
-  });
+  private static final Set<String> PLACES =
+      set(
+          new String[] {
+            "InputFileName",
+            "InputFileBlockStart",
+            "InputFileBlockLength",
+            "MonotonicallyIncreasingID",
+            "SparkPartitionID"
+          });
   private static final Set<String> PARSED = union(OPERATORS, PARSED_OPERATORS);
   private static final Set<String> ANALYZED = union(OPERATORS, ANALYZED_OPERATORS);
 
@@ -106,7 +161,10 @@ public final class PlanGuard {
     new AnalyzedWalk(statementId).visit(plan);
   }
 
-  /** For a query over rows some of which it may not know of: no function says where those are that it gets. */
+  /**
+   * For a query over rows some of which it may not know of: no function says where those are that
+   * it gets.
+   */
   public void ensureTellsNoPlaces(LogicalPlan plan) {
     new PlaceWalk().visit(plan);
   }
@@ -125,7 +183,11 @@ public final class PlanGuard {
         if (node instanceof UnresolvedRelation) ensureBound((UnresolvedRelation) node);
         if (node instanceof UnresolvedTableValuedFunction
             && !FunctionBodies.isCall((UnresolvedTableValuedFunction) node)) {
-          ensureListed(node, ((UnresolvedTableValuedFunction) node).name(), tableFunctions, "table function");
+          ensureListed(
+              node,
+              ((UnresolvedTableValuedFunction) node).name(),
+              tableFunctions,
+              "table function");
         }
         if (node instanceof UnresolvedWith) {
           visitWith((UnresolvedWith) node);
@@ -133,11 +195,13 @@ public final class PlanGuard {
         }
       } else {
         ensureExpression(node);
-        if (node instanceof UnresolvedFunction && !FunctionBodies.isCall((UnresolvedFunction) node)) {
+        if (node instanceof UnresolvedFunction
+            && !FunctionBodies.isCall((UnresolvedFunction) node)) {
           ensureListed(node, ((UnresolvedFunction) node).nameParts(), functions, "function");
         }
         if (node instanceof UnresolvedGenerator) {
-          ensureListed(node, ((UnresolvedGenerator) node).name().nameParts(), functions, "function");
+          ensureListed(
+              node, ((UnresolvedGenerator) node).name().nameParts(), functions, "function");
         }
       }
       visitFields(node);
@@ -160,11 +224,18 @@ public final class PlanGuard {
     private void ensureBound(UnresolvedRelation relation) {
       List<String> parts = ScalaConversions.list(relation.multipartIdentifier());
       String name = lower(parts.get(parts.size() - 1));
-      boolean bound = parts.size() == 1 && !relation.isStreaming() && (relations.contains(name) || ctes.contains(name));
+      boolean bound =
+          parts.size() == 1
+              && !relation.isStreaming()
+              && (relations.contains(name) || ctes.contains(name));
       if (!bound) throw new RejectionException("relation", dotted(parts));
     }
 
-    private void ensureListed(TreeNode<?> node, scala.collection.immutable.Seq<String> nameParts, Set<String> listed, String kind) {
+    private void ensureListed(
+        TreeNode<?> node,
+        scala.collection.immutable.Seq<String> nameParts,
+        Set<String> listed,
+        String kind) {
       List<String> parts = withoutSchemaOfBuiltins(ScalaConversions.list(nameParts));
       if (parts.size() != 1 || !listed.contains(lower(parts.get(0)))) {
         throw new RejectionException(kind, dotted(parts), node.origin());
@@ -176,7 +247,9 @@ public final class PlanGuard {
   private static List<String> withoutSchemaOfBuiltins(List<String> parts) {
     int last = parts.size() - 1;
     boolean builtin = last == 1 || (last == 2 && lower(parts.get(0)).equals("system"));
-    return builtin && lower(parts.get(last - 1)).equals("builtin") ? parts.subList(last, last + 1) : parts;
+    return builtin && lower(parts.get(last - 1)).equals("builtin")
+        ? parts.subList(last, last + 1)
+        : parts;
   }
 
   private final class AnalyzedWalk extends TreeVisitor {
@@ -202,7 +275,8 @@ public final class PlanGuard {
       if (given != null && given.statementId().equals(statementId)) return;
       if (leaf.relation() instanceof HadoopFsRelation) {
         FileIndex index = ((HadoopFsRelation) leaf.relation()).location();
-        if (index instanceof PrunedFileIndex && ((PrunedFileIndex) index).statementId().equals(statementId)) return;
+        if (index instanceof PrunedFileIndex
+            && ((PrunedFileIndex) index).statementId().equals(statementId)) return;
       }
       throw new RejectionException("relation", leaf.relation().getClass().getSimpleName());
     }
@@ -211,7 +285,8 @@ public final class PlanGuard {
   private static final class PlaceWalk extends TreeVisitor {
     public void visit(TreeNode<?> node) {
       if (node instanceof LogicalRelation) return;
-      if (PLACES.contains(simpleName(node.getClass()))) throw new RejectionException("place", ((Expression) node).prettyName());
+      if (PLACES.contains(simpleName(node.getClass())))
+        throw new RejectionException("place", ((Expression) node).prettyName());
       visitFields(node);
     }
   }
@@ -229,7 +304,10 @@ public final class PlanGuard {
     }
   }
 
-  /** Two expressions call a method by its name; Spark's own functions are made of them, and values of ours in writes. */
+  /**
+   * Two expressions call a method by its name; Spark's own functions are made of them, and values
+   * of ours in writes.
+   */
   private static boolean callsSpark(TreeNode<?> node) {
     if (node instanceof StaticInvoke) return isOfSpark(((StaticInvoke) node).staticObject());
     if (!(node instanceof Invoke)) return true;

@@ -30,30 +30,40 @@ import org.apache.spark.sql.catalyst.plans.logical.Sample$;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 
 /**
- * Views whose tables the reader may not read. The optimizer moves conditions of the query into them, which is what finds
- * few files; a condition that may fail would then fail on rows that the view leaves out, and its error tell of them.
+ * Views whose tables the reader may not read. The optimizer moves conditions of the query into
+ * them, which is what finds few files; a condition that may fail would then fail on rows that the
+ * view leaves out, and its error tell of them.
  *
- * Such a view is analyzed below a barrier. Once the whole query is analyzed, the barriers go where nothing that could be
- * moved into a view may fail: where the query filters nothing, or all expressions in it, and in the lists of the views,
- * are of kinds that never fail.
+ * <p>Such a view is analyzed below a barrier. Once the whole query is analyzed, the barriers go
+ * where nothing that could be moved into a view may fail: where the query filters nothing, or all
+ * expressions in it, and in the lists of the views, are of kinds that never fail.
  */
 public final class SecurityBarrierViews extends scala.runtime.AbstractPartialFunction {
-  /** What tells such a barrier from others, and from the samples that a query may take: nobody can know it. */
+  /**
+   * What tells such a barrier from others, and from the samples that a query may take: nobody can
+   * know it.
+   */
   private static final long SEED = new SecureRandom().nextLong();
+
   private static final long LATERAL_SEED = SEED + 1;
 
   /** Operators that take no row out by an expression, and compare none with others. */
-  private static final Set<String> FILTERLESS = names(
-      "Aggregate CTERelationDef CTERelationRef Distinct Expand GlobalLimit LimitAll LocalLimit LocalRelation"
-          + " LogicalRelation Offset OneRowRelation Project Range Repartition ResolvedHint ResolvedInlineTable Sample Sort"
-          + " SubqueryAlias Tail Union View WithCTE");
+  private static final Set<String> FILTERLESS =
+      names(
+          "Aggregate CTERelationDef CTERelationRef Distinct Expand GlobalLimit LimitAll LocalLimit"
+              + " LocalRelation LogicalRelation Offset OneRowRelation Project Range Repartition"
+              + " ResolvedHint ResolvedInlineTable Sample Sort SubqueryAlias Tail Union View"
+              + " WithCTE");
 
   /** Expressions that give a value, or null, for all values of their children. */
-  private static final Set<String> SAFE = names(
-      "Alias And Between CaseWhen Coalesce CommonExpressionDef CommonExpressionRef Contains CurrentDate CurrentTimestamp"
-          + " CurrentUser DayOfMonth EndsWith EqualNullSafe EqualTo Exists GetStructField GreaterThan GreaterThanOrEqual If"
-          + " In InSet InSubquery IsNotNull IsNull Length LessThan LessThanOrEqual ListQuery Lower Month Not Now Or"
-          + " OuterReference ScalarSubquery SortOrder StartsWith StringTrim Substring Upper With Year");
+  private static final Set<String> SAFE =
+      names(
+          "Alias And Between CaseWhen Coalesce CommonExpressionDef CommonExpressionRef Contains"
+              + " CurrentDate CurrentTimestamp CurrentUser DayOfMonth EndsWith EqualNullSafe"
+              + " EqualTo Exists GetStructField GreaterThan GreaterThanOrEqual If In InSet"
+              + " InSubquery IsNotNull IsNull Length LessThan LessThanOrEqual ListQuery Lower Month"
+              + " Not Now Or OuterReference ScalarSubquery SortOrder StartsWith StringTrim"
+              + " Substring Upper With Year");
 
   private boolean filters;
   private boolean mayFail;
@@ -65,17 +75,20 @@ public final class SecurityBarrierViews extends scala.runtime.AbstractPartialFun
   }
 
   /**
-   * A lateral join of a call of a table function below a barrier, with the barrier above the join: below it, Spark allows
-   * no columns from outside. A condition of an outer join may be about rows that the function leaves out.
+   * A lateral join of a call of a table function below a barrier, with the barrier above the join:
+   * below it, Spark allows no columns from outside. A condition of an outer join may be about rows
+   * that the function leaves out.
    */
   public static LogicalPlan aroundLateral(LateralJoin join) {
     LogicalPlan right = join.right().plan();
     if (!isCall(right)) return join;
     LateralSubquery open = join.right().withNewPlan(opened(right));
     boolean isInner = join.joinType() instanceof InnerLike;
-    boolean isPlain = join.condition().isEmpty() || join.condition().get().equals(Literal.TrueLiteral());
+    boolean isPlain =
+        join.condition().isEmpty() || join.condition().get().equals(Literal.TrueLiteral());
     if (!isInner && !isPlain) throw new RejectionException("lateral condition", "");
-    LogicalPlan joined = new LateralJoin(join.left(), open, join.joinType(), ScalaConversions.none());
+    LogicalPlan joined =
+        new LateralJoin(join.left(), open, join.joinType(), ScalaConversions.none());
     LogicalPlan marked = Sample$.MODULE$.apply(0.0, 1.0, false, LATERAL_SEED, joined);
     return isPlain ? marked : new Filter(join.condition().get(), marked);
   }
@@ -110,7 +123,9 @@ public final class SecurityBarrierViews extends scala.runtime.AbstractPartialFun
   static boolean isMarked(Object node) {
     if (!(node instanceof Sample)) return false;
     Sample sample = (Sample) node;
-    boolean isOwn = sample.seed().contains(Long.valueOf(SEED)) || sample.seed().contains(Long.valueOf(LATERAL_SEED));
+    boolean isOwn =
+        sample.seed().contains(Long.valueOf(SEED))
+            || sample.seed().contains(Long.valueOf(LATERAL_SEED));
     return isOwn && sample.lowerBound() == 0 && sample.upperBound() == 1;
   }
 
@@ -123,15 +138,20 @@ public final class SecurityBarrierViews extends scala.runtime.AbstractPartialFun
     return isDefinedAt(node) ? ((Sample) node).child() : otherwise.apply(node);
   }
 
-  /** A view's own conditions come first, whatever they are; its lists take the place of the names of its columns. */
+  /**
+   * A view's own conditions come first, whatever they are; its lists take the place of the names of
+   * its columns.
+   */
   private void look(LogicalPlan plan, boolean isInView) {
     boolean isBelow = isInView || isDefinedAt(plan);
     if (!isBelow && !FILTERLESS.contains(plan.getClass().getSimpleName())) filters = true;
     boolean isOwn = isBelow && !(plan instanceof Project || plan instanceof Aggregate);
-    for (Iterator<Expression> all = ScalaConversions.list(plan.expressions()).iterator(); all.hasNext(); ) {
+    for (Iterator<Expression> all = ScalaConversions.list(plan.expressions()).iterator();
+        all.hasNext(); ) {
       look(all.next(), isOwn, isBelow);
     }
-    for (Iterator<LogicalPlan> all = ScalaConversions.list(plan.children()).iterator(); all.hasNext(); ) {
+    for (Iterator<LogicalPlan> all = ScalaConversions.list(plan.children()).iterator();
+        all.hasNext(); ) {
       look(all.next(), isBelow);
     }
   }
@@ -143,15 +163,23 @@ public final class SecurityBarrierViews extends scala.runtime.AbstractPartialFun
     }
     if (expression.foldable() && hasValue(expression)) return; // of no row
     // One that reads columns from outside fails where it finds two rows.
-    if (!isOwn && expression instanceof ScalarSubquery && !ScalaConversions.list(expression.children()).isEmpty()) mayFail = true;
-    isOwn |= expression instanceof AggregateExpression; // of groups, which no condition of rows can be about
+    if (!isOwn
+        && expression instanceof ScalarSubquery
+        && !ScalaConversions.list(expression.children()).isEmpty()) mayFail = true;
+    isOwn |=
+        expression
+            instanceof AggregateExpression; // of groups, which no condition of rows can be about
     if (!isOwn && !isSafe(expression)) mayFail = true;
-    for (Iterator<Expression> all = ScalaConversions.list(expression.children()).iterator(); all.hasNext(); ) {
+    for (Iterator<Expression> all = ScalaConversions.list(expression.children()).iterator();
+        all.hasNext(); ) {
       look(all.next(), isOwn, isBelow);
     }
   }
 
-  /** A constant that fails is left where it is by the optimizer, and fails for the rows that reach it. */
+  /**
+   * A constant that fails is left where it is by the optimizer, and fails for the rows that reach
+   * it.
+   */
   private static boolean hasValue(Expression expression) {
     try {
       expression.eval(InternalRow$.MODULE$.empty());

@@ -15,10 +15,12 @@ import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Values whose size the text of a statement says: `repeat('x', 1000000000)` fills the heap of a Spark that all share, some
- * times even before anything runs, since constants are evaluated while a query is planned.
+ * Values whose size the text of a statement says: `repeat('x', 1000000000)` fills the heap of a
+ * Spark that all share, some times even before anything runs, since constants are evaluated while a
+ * query is planned.
  *
- * What depends on rows is not known here, nor is the number of rows; for these there is {@link MemoryGuard}.
+ * <p>What depends on rows is not known here, nor is the number of rows; for these there is {@link
+ * MemoryGuard}.
  */
 public final class ValueSizeLimits {
   static final long BYTES_MAX = 256L << 20;
@@ -29,7 +31,8 @@ public final class ValueSizeLimits {
 
   /** Raises a refusal. What `expression` is made of has passed already. */
   static void ensureSmall(Expression expression) {
-    if (bytes(expression) > BYTES_MAX) throw new RejectionException("cell size", expression.prettyName());
+    if (bytes(expression) > BYTES_MAX)
+      throw new RejectionException("cell size", expression.prettyName());
   }
 
   /** At least so many; 1 where nothing is known. */
@@ -39,12 +42,14 @@ public final class ValueSizeLimits {
       Object value = ((Literal) expression).value();
       return value instanceof UTF8String ? ((UTF8String) value).numBytes() : 1;
     }
-    if (expression instanceof StringRepeat) return bytes(child(children, 0)) * number(child(children, 1));
+    if (expression instanceof StringRepeat)
+      return bytes(child(children, 0)) * number(child(children, 1));
     if (expression instanceof ArrayRepeat) {
       return Math.max(ELEMENT_BYTES, bytes(child(children, 0))) * number(child(children, 1));
     }
     if (expression instanceof StringSpace) return number(child(children, 0));
-    if (expression instanceof StringLPad || expression instanceof StringRPad) return number(child(children, 1));
+    if (expression instanceof StringLPad || expression instanceof StringRPad)
+      return number(child(children, 1));
     if (expression instanceof Sequence) return elements(children) * ELEMENT_BYTES;
     return 1;
   }

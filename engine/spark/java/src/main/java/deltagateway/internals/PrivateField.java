@@ -2,7 +2,10 @@ package deltagateway.internals;
 
 import java.lang.reflect.Field;
 
-/** A field that Spark keeps for itself: what is done with it is done otherwise, or not at all, where it is not there. */
+/**
+ * A field that Spark keeps for itself: what is done with it is done otherwise, or not at all, where
+ * it is not there.
+ */
 public final class PrivateField {
   private PrivateField() {}
 

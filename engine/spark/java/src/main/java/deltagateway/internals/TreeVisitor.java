@@ -2,7 +2,9 @@ package deltagateway.internals;
 
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
-/** Visits tree nodes wherever they hang: in fields, options, collections, maps, tuples and arrays. */
+/**
+ * Visits tree nodes wherever they hang: in fields, options, collections, maps, tuples and arrays.
+ */
 public abstract class TreeVisitor {
   public abstract void visit(TreeNode<?> node);
 

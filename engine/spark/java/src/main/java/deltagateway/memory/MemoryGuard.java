@@ -20,16 +20,19 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.SparkJobInfo;
 
 /**
- * Keeps a part of the heap free, for planning and for Spark's own threads, which do not survive without.
+ * Keeps a part of the heap free, for planning and for Spark's own threads, which do not survive
+ * without.
  *
- * Spark counts what its sorts and joins hold and spills it, but not what single values, their lists and their
- * concatenations take. So after each collection that leaves less free than the reserve, one statement is ended: the
- * youngest of those that allocated much, since the older ones have lived with less; all of these where even half of the
- * reserve is used. While the heap is full no statement begins. An allocation that is larger than the heap fails by
- * itself, and only its statement.
+ * <p>Spark counts what its sorts and joins hold and spills it, but not what single values, their
+ * lists and their concatenations take. So after each collection that leaves less free than the
+ * reserve, one statement is ended: the youngest of those that allocated much, since the older ones
+ * have lived with less; all of these where even half of the reserve is used. While the heap is full
+ * no statement begins. An allocation that is larger than the heap fails by itself, and only its
+ * statement.
  *
- * Where memory ran out all the same, under one of Spark's own threads, Spark waits for that thread for ever. Then the
- * process ends, in a while that is long enough for an end in good order, and another one is started.
+ * <p>Where memory ran out all the same, under one of Spark's own threads, Spark waits for that
+ * thread for ever. Then the process ends, in a while that is long enough for an end in good order,
+ * and another one is started.
  */
 public final class MemoryGuard implements Runnable {
   private static final long LOOK_EVERY_MS = 100L;
@@ -41,18 +44,24 @@ public final class MemoryGuard implements Runnable {
   private static final int ILL_LOOKS = 30;
   private static final int MUCH_PART = 4;
   private static final String TASK_PREFIX = "Executor task launch worker";
-  private static final Pattern TASK = Pattern.compile(TASK_PREFIX + " for task .* in stage (\\d+)\\..*");
+  private static final Pattern TASK =
+      Pattern.compile(TASK_PREFIX + " for task .* in stage (\\d+)\\..*");
 
   private static final List<MemoryPoolMXBean> POOLS = ManagementFactory.getMemoryPoolMXBeans();
 
-  /** Threads that jobs wait for, and that nothing replaces; the scheduler's own is looked for besides. */
-  private static final Pattern VITAL = Pattern.compile("(task-result-getter|map-output-dispatcher|dispatcher-).*");
+  /**
+   * Threads that jobs wait for, and that nothing replaces; the scheduler's own is looked for
+   * besides.
+   */
+  private static final Pattern VITAL =
+      Pattern.compile("(task-result-getter|map-output-dispatcher|dispatcher-).*");
 
   private final SparkContext context;
   private final com.sun.management.ThreadMXBean threads =
       (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
   private final long heap = Runtime.getRuntime().maxMemory();
-  private final long reserve = Math.min(Math.max(heap / RESERVE_PART, RESERVE_MIN), heap / MUCH_PART);
+  private final long reserve =
+      Math.min(Math.max(heap / RESERVE_PART, RESERVE_MIN), heap / MUCH_PART);
   private final long room = heap - reserve;
   private final GatewayDriver driver;
   private final Map<String, Begun> running = new ConcurrentHashMap<>();
@@ -66,20 +75,25 @@ public final class MemoryGuard implements Runnable {
   }
 
   public void start() {
-    Thread.setDefaultUncaughtExceptionHandler(new Thread.UncaughtExceptionHandler() {
-      public void uncaughtException(Thread thread, Throwable failure) {
-        if (!(failure instanceof VirtualMachineError) || !VITAL.matcher(thread.getName()).matches()) return;
-        System.err.println("ERROR MemoryGuard: " + thread.getName() + " died of " + failure);
-        Runtime.getRuntime().halt(EXIT_ILL);
-      }
-    });
+    Thread.setDefaultUncaughtExceptionHandler(
+        new Thread.UncaughtExceptionHandler() {
+          public void uncaughtException(Thread thread, Throwable failure) {
+            if (!(failure instanceof VirtualMachineError)
+                || !VITAL.matcher(thread.getName()).matches()) return;
+            System.err.println("ERROR MemoryGuard: " + thread.getName() + " died of " + failure);
+            Runtime.getRuntime().halt(EXIT_ILL);
+          }
+        });
     Thread thread = new Thread(this, "memory-guard");
     thread.setDaemon(true);
     thread.setPriority(Thread.MAX_PRIORITY);
     thread.start();
   }
 
-  /** Waits shortly for a full heap, then refuses. To be called on the thread of the statement, which begins. */
+  /**
+   * Waits shortly for a full heap, then refuses. To be called on the thread of the statement, which
+   * begins.
+   */
   public void admit(String id, GatewaySession session) throws InterruptedException {
     for (int tries = 0; used() > room; tries++) {
       if (tries == ADMIT_TRIES) throw new RejectionException("memory", id);
@@ -88,7 +102,10 @@ public final class MemoryGuard implements Runnable {
       ColumnCache.clearHere();
       System.gc();
     }
-    running.put(id, new Begun(id, session, Thread.currentThread().getId(), bytesOf(Thread.currentThread().getId())));
+    running.put(
+        id,
+        new Begun(
+            id, session, Thread.currentThread().getId(), bytesOf(Thread.currentThread().getId())));
   }
 
   public void leave(String id) {
@@ -96,11 +113,13 @@ public final class MemoryGuard implements Runnable {
   }
 
   /**
-   * Returns when no task of a failed statement runs any more, or after a while. Tasks look whether they were killed once
-   * in many rows, and where one of them ran out of memory the others take what it left, from statements that follow.
+   * Returns when no task of a failed statement runs any more, or after a while. Tasks look whether
+   * they were killed once in many rows, and where one of them ran out of memory the others take
+   * what it left, from statements that follow.
    */
   public void awaitTasks(String id) throws InterruptedException {
-    for (int tries = 0; tries < ADMIT_TRIES && tasksOf(id) > 0; tries++) Thread.sleep(ADMIT_EVERY_MS);
+    for (int tries = 0; tries < ADMIT_TRIES && tasksOf(id) > 0; tries++)
+      Thread.sleep(ADMIT_EVERY_MS);
   }
 
   public void run() {
@@ -118,7 +137,10 @@ public final class MemoryGuard implements Runnable {
     }
   }
 
-  /** What was in use when the last collection of the old generation ended: that changes with each one only. */
+  /**
+   * What was in use when the last collection of the old generation ended: that changes with each
+   * one only.
+   */
   private static long used() {
     long sum = 0;
     for (int i = 0; i < POOLS.size(); i++) {
@@ -186,7 +208,8 @@ public final class MemoryGuard implements Runnable {
       Task known = allocated.get(infos[i].getThreadName());
       long now = bytesOf(ids[i]);
       long before = known == null ? now : known.before;
-      found.put(infos[i].getThreadName(), new Task(Integer.parseInt(matcher.group(1)), before, now));
+      found.put(
+          infos[i].getThreadName(), new Task(Integer.parseInt(matcher.group(1)), before, now));
     }
     return found;
   }

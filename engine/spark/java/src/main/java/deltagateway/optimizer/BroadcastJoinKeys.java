@@ -27,19 +27,29 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The keys of a broadcast relation as a condition on each column that is joined with them. Null is never a key.
+ * The keys of a broadcast relation as a condition on each column that is joined with them. Null is
+ * never a key.
  *
- * Spark packs several whole numbers that fit into 64 bits into one, the first in the highest bits
- * (`HashJoin.rewriteKeyExpr`); other keys are rows with a column for each.
+ * <p>Spark packs several whole numbers that fit into 64 bits into one, the first in the highest
+ * bits (`HashJoin.rewriteKeyExpr`); other keys are rows with a column for each.
  */
 public final class BroadcastJoinKeys {
-  /** More distinct keys than these become a range: each is compared with each group of rows of each file. */
+  /**
+   * More distinct keys than these become a range: each is compared with each group of rows of each
+   * file.
+   */
   private static final int LISTED_MAX = 500;
 
-  /** A range that leaves out less saves less than Parquet's reader takes to look for its values in dictionaries. */
+  /**
+   * A range that leaves out less saves less than Parquet's reader takes to look for its values in
+   * dictionaries.
+   */
   private static final double NEXT_TO_ALL = 0.95;
 
-  /** To compare this many values that are not longs takes some ten milliseconds, in which the query waits. */
+  /**
+   * To compare this many values that are not longs takes some ten milliseconds, in which the query
+   * waits.
+   */
   private static final int COMPARED_MAX = 100_000;
 
   private final HashedRelation relation;
@@ -52,13 +62,16 @@ public final class BroadcastJoinKeys {
   }
 
   /**
-   * Of the key at a place; null for a type whose values are not compared by what they are, for too many keys, and for a
-   * range that is next to all of `bounds`, the lowest and the highest value of the column (null: unknown).
+   * Of the key at a place; null for a type whose values are not compared by what they are, for too
+   * many keys, and for a range that is next to all of `bounds`, the lowest and the highest value of
+   * the column (null: unknown).
    */
   Expression condition(Expression column, int at, long[] bounds) {
     DataType type = column.dataType();
     if (!isOrdered(type)) return null;
-    return relation instanceof LongHashedRelation ? ofLongs(column, at, bounds) : ofValues(column, type, at);
+    return relation instanceof LongHashedRelation
+        ? ofLongs(column, at, bounds)
+        : ofValues(column, type, at);
   }
 
   /** No key is made an object of unless it is listed. */
@@ -96,7 +109,8 @@ public final class BroadcastJoinKeys {
       if (value == null) continue;
       if (listed.size() <= LISTED_MAX) listed.add(InternalRow$.MODULE$.copyValue(value));
       if (low == null || order.compare(value, low) < 0) low = InternalRow$.MODULE$.copyValue(value);
-      if (high == null || order.compare(value, high) > 0) high = InternalRow$.MODULE$.copyValue(value);
+      if (high == null || order.compare(value, high) > 0)
+        high = InternalRow$.MODULE$.copyValue(value);
     }
     return listed.size() <= LISTED_MAX ? among(column, listed) : between(column, low, high);
   }
@@ -123,9 +137,15 @@ public final class BroadcastJoinKeys {
   }
 
   private static boolean isOrdered(DataType type) {
-    return type instanceof ByteType || type instanceof ShortType || type instanceof IntegerType
-        || type instanceof LongType || type instanceof DateType || type instanceof TimestampType
-        || type instanceof TimestampNTZType || type instanceof DecimalType || type.equals(StringType$.MODULE$);
+    return type instanceof ByteType
+        || type instanceof ShortType
+        || type instanceof IntegerType
+        || type instanceof LongType
+        || type instanceof DateType
+        || type instanceof TimestampType
+        || type instanceof TimestampNTZType
+        || type instanceof DecimalType
+        || type.equals(StringType$.MODULE$);
   }
 
   /** A whole number as Spark holds one of the type. */

@@ -21,10 +21,11 @@ import org.apache.spark.sql.catalyst.plans.logical.JoinStrategyHint;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Broadcasts one side of a join that Spark would broadcast by the bytes of its files, where the estimate of its rows in
- * memory is above the threshold. Without estimates Spark takes the bytes of files for those in memory, so that a narrow
- * table of two million rows is broadcast; with them it would sort both sides, which takes up to twice as long (TPC-DS 16
- * and 64 at scale 1). What is broadcast is never more than without estimates.
+ * Broadcasts one side of a join that Spark would broadcast by the bytes of its files, where the
+ * estimate of its rows in memory is above the threshold. Without estimates Spark takes the bytes of
+ * files for those in memory, so that a narrow table of two million rows is broadcast; with them it
+ * would sort both sides, which takes up to twice as long (TPC-DS 16 and 64 at scale 1). What is
+ * broadcast is never more than without estimates.
  */
 public final class BroadcastSelection extends scala.runtime.AbstractPartialFunction {
   private final Map<Object, Long> bytes = new IdentityHashMap<>();
@@ -35,15 +36,19 @@ public final class BroadcastSelection extends scala.runtime.AbstractPartialFunct
     this.filesMax = filesMax;
     this.broadcastMax = broadcastMax;
     long[][] sizes = left.sizes();
-    for (int i = 0; i < sizes.length; i++) bytes.put(left.relations().get(i), Long.valueOf(sizes[i][1]));
+    for (int i = 0; i < sizes.length; i++)
+      bytes.put(left.relations().get(i), Long.valueOf(sizes[i][1]));
   }
 
   /**
-   * An optimized plan with such joins; itself where there are none. `filesMax` is Spark's threshold for bytes of files,
-   * `broadcastMax` that for estimates. To be asked where the statement plans by cost.
+   * An optimized plan with such joins; itself where there are none. `filesMax` is Spark's threshold
+   * for bytes of files, `broadcastMax` that for estimates. To be asked where the statement plans by
+   * cost.
    */
-  public static LogicalPlan in(LogicalPlan optimized, RemainingFiles left, long filesMax, long broadcastMax) {
-    return optimized.transformDownWithSubqueries(new BroadcastSelection(left, filesMax, broadcastMax));
+  public static LogicalPlan in(
+      LogicalPlan optimized, RemainingFiles left, long filesMax, long broadcastMax) {
+    return optimized.transformDownWithSubqueries(
+        new BroadcastSelection(left, filesMax, broadcastMax));
   }
 
   public boolean isDefinedAt(Object node) {
@@ -59,15 +64,24 @@ public final class BroadcastSelection extends scala.runtime.AbstractPartialFunct
     double left = estimate(join.left());
     double right = estimate(join.right());
     boolean isInner = type == Inner$.MODULE$;
-    boolean mayRight = isInner || type == LeftOuter$.MODULE$ || type == LeftSemi$.MODULE$ || type == LeftAnti$.MODULE$;
+    boolean mayRight =
+        isInner
+            || type == LeftOuter$.MODULE$
+            || type == LeftSemi$.MODULE$
+            || type == LeftAnti$.MODULE$;
     boolean mayLeft = isInner || type == RightOuter$.MODULE$;
-    if (mayLeft && left <= broadcastMax || mayRight && right <= broadcastMax) return join; // Spark broadcasts that one
+    if (mayLeft && left <= broadcastMax || mayRight && right <= broadcastMax)
+      return join; // Spark broadcasts that one
     mayRight &= areFewBytes(join.right());
     mayLeft &= areFewBytes(join.left());
     if (!mayLeft && !mayRight) return join;
     boolean isRight = mayRight && (!mayLeft || right <= left);
-    scala.Option<HintInfo> hint = new scala.Some<>(new HintInfo(new scala.Some<>((JoinStrategyHint) BROADCAST$.MODULE$)));
-    JoinHint hints = isRight ? new JoinHint(ScalaConversions.none(), hint) : new JoinHint(hint, ScalaConversions.none());
+    scala.Option<HintInfo> hint =
+        new scala.Some<>(new HintInfo(new scala.Some<>((JoinStrategyHint) BROADCAST$.MODULE$)));
+    JoinHint hints =
+        isRight
+            ? new JoinHint(ScalaConversions.none(), hint)
+            : new JoinHint(hint, ScalaConversions.none());
     return join.copy(join.left(), join.right(), type, join.condition(), hints);
   }
 
@@ -77,7 +91,13 @@ public final class BroadcastSelection extends scala.runtime.AbstractPartialFunct
 
   /** Returns whether the plan is a scan of ours that reads so few bytes. */
   private boolean areFewBytes(LogicalPlan plan) {
-    scala.Option<scala.Tuple4<scala.collection.immutable.Seq<NamedExpression>, scala.collection.immutable.Seq<Expression>, scala.collection.immutable.Seq<Expression>, LogicalPlan>> found = ScanOperation$.MODULE$.unapply(plan);
+    scala.Option<
+            scala.Tuple4<
+                scala.collection.immutable.Seq<NamedExpression>,
+                scala.collection.immutable.Seq<Expression>,
+                scala.collection.immutable.Seq<Expression>,
+                LogicalPlan>>
+        found = ScanOperation$.MODULE$.unapply(plan);
     if (found.isEmpty()) return false;
     Long read = bytes.get(((scala.Tuple4<?, ?, ?, ?>) found.get())._4());
     return read != null && read.longValue() <= filesMax;

@@ -34,15 +34,19 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 
 /**
- * What range the columns of a plan have, as unscaled values of decimals and as whole numbers, and how many rows there are
- * at most: what the log says of the files that the filters leave, carried up to the plan. A column of which
- * nothing else is known may hold what its type holds.
+ * What range the columns of a plan have, as unscaled values of decimals and as whole numbers, and
+ * how many rows there are at most: what the log says of the files that the filters leave, carried
+ * up to the plan. A column of which nothing else is known may hold what its type holds.
  *
- * Other writers wrote the log, so none of it need be true.
+ * <p>Other writers wrote the log, so none of it need be true.
  */
 public final class ColumnRanges {
   private final RemainingFiles left;
-  /** Plan -> id of a column -> its range: a column that each level has twice would be looked up 2^levels times. */
+
+  /**
+   * Plan -> id of a column -> its range: a column that each level has twice would be looked up
+   * 2^levels times.
+   */
   private final Map<LogicalPlan, Map<ExprId, ValueRange>> known = new IdentityHashMap<>();
 
   ColumnRanges(RemainingFiles left) {
@@ -64,13 +68,17 @@ public final class ColumnRanges {
     ValueRange whole = UnscaledDecimalRewrite.ofType(column.dataType());
     ValueRange found = found(column, plan);
     if (found == null) return whole;
-    return whole == null || found.low.compareTo(whole.low) >= 0 && found.high.compareTo(whole.high) <= 0 ? found : whole;
+    return whole == null
+            || found.low.compareTo(whole.low) >= 0 && found.high.compareTo(whole.high) <= 0
+        ? found
+        : whole;
   }
 
   private ValueRange found(Attribute column, LogicalPlan plan) {
     if (RemainingFiles.isOurs(plan)) return inFiles(column, (LogicalRelation) plan);
     if (plan instanceof Project) return ofNamed(column, ((Project) plan).projectList(), plan);
-    if (plan instanceof Aggregate) return ofNamed(column, ((Aggregate) plan).aggregateExpressions(), plan);
+    if (plan instanceof Aggregate)
+      return ofNamed(column, ((Aggregate) plan).aggregateExpressions(), plan);
     if (plan instanceof Expand) return ofExpanded(column, (Expand) plan);
     if (plan instanceof Union) return ofUnited(column, (Union) plan);
     if (!(plan instanceof Join) && !keepsColumns(plan)) return null;
@@ -87,8 +95,12 @@ public final class ColumnRanges {
 
   /** Whether it has no more rows than its child, with the values that they have there. */
   private static boolean keepsRows(LogicalPlan plan) {
-    return plan instanceof Filter || plan instanceof Sort || plan instanceof GlobalLimit || plan instanceof LocalLimit
-        || plan instanceof Window || plan instanceof RepartitionOperation;
+    return plan instanceof Filter
+        || plan instanceof Sort
+        || plan instanceof GlobalLimit
+        || plan instanceof LocalLimit
+        || plan instanceof Window
+        || plan instanceof RepartitionOperation;
   }
 
   private ValueRange inFiles(Attribute column, LogicalRelation leaf) {
@@ -102,10 +114,13 @@ public final class ColumnRanges {
 
   private static BigInteger unscaled(JsonNode bound, DataType type, RoundingMode mode) {
     BigDecimal number = new BigDecimal(bound.asText());
-    return number.setScale(type instanceof DecimalType ? ((DecimalType) type).scale() : 0, mode).unscaledValue();
+    return number
+        .setScale(type instanceof DecimalType ? ((DecimalType) type).scale() : 0, mode)
+        .unscaledValue();
   }
 
-  private ValueRange ofNamed(Attribute column, scala.collection.immutable.Seq<NamedExpression> list, LogicalPlan plan) {
+  private ValueRange ofNamed(
+      Attribute column, scala.collection.immutable.Seq<NamedExpression> list, LogicalPlan plan) {
     for (int i = 0; i < list.size(); i++) {
       NamedExpression each = list.apply(i);
       if (!each.exprId().equals(column.exprId())) continue;
@@ -159,10 +174,16 @@ public final class ColumnRanges {
   BigInteger rows(LogicalPlan plan) {
     if (RemainingFiles.isOurs(plan)) {
       ScanEstimate known = left.values((LogicalRelation) plan);
-      return known == null || known.rows == null ? null : BigInteger.valueOf(known.rows.longValue());
+      return known == null || known.rows == null
+          ? null
+          : BigInteger.valueOf(known.rows.longValue());
     }
-    boolean keeps = plan instanceof Project || plan instanceof Aggregate && !plan.children().isEmpty() || keepsRows(plan);
-    if (plan instanceof Join) keeps = LeftSemiOrAnti$.MODULE$.unapply(((Join) plan).joinType()).isDefined();
+    boolean keeps =
+        plan instanceof Project
+            || plan instanceof Aggregate && !plan.children().isEmpty()
+            || keepsRows(plan);
+    if (plan instanceof Join)
+      keeps = LeftSemiOrAnti$.MODULE$.unapply(((Join) plan).joinType()).isDefined();
     if (!keeps && !(plan instanceof Expand) && !(plan instanceof Union)) return null;
     BigInteger sum = BigInteger.ZERO;
     for (int i = 0; i < (keeps ? 1 : plan.children().size()); i++) {
@@ -170,7 +191,8 @@ public final class ColumnRanges {
       if (rows == null) return null;
       sum = sum.add(rows);
     }
-    if (plan instanceof Expand) sum = sum.multiply(BigInteger.valueOf(((Expand) plan).projections().size()));
+    if (plan instanceof Expand)
+      sum = sum.multiply(BigInteger.valueOf(((Expand) plan).projections().size()));
     return plan instanceof Aggregate ? sum.max(BigInteger.ONE) : sum;
   }
 }

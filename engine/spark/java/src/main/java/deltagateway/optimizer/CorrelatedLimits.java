@@ -17,10 +17,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Offset;
 /**
  * Keeps conditions of correlated subqueries below their LIMIT.
  *
- * Spark makes of a correlated LIMIT one for each value of the columns from outside. It takes an equality with something
- * made of such a column, as in `inner_bigint = CAST(outer_int AS BIGINT)`, for a condition that may be moved above the
- * LIMIT, where it has no partition for it: the limit is then one of all rows. It moves no condition that is compared with
- * true, which leaves out the same rows.
+ * <p>Spark makes of a correlated LIMIT one for each value of the columns from outside. It takes an
+ * equality with something made of such a column, as in `inner_bigint = CAST(outer_int AS BIGINT)`,
+ * for a condition that may be moved above the LIMIT, where it has no partition for it: the limit is
+ * then one of all rows. It moves no condition that is compared with true, which leaves out the same
+ * rows.
  */
 public final class CorrelatedLimits extends scala.runtime.AbstractPartialFunction {
   private final boolean isBelow;
@@ -34,8 +35,11 @@ public final class CorrelatedLimits extends scala.runtime.AbstractPartialFunctio
   }
 
   public boolean isDefinedAt(Object node) {
-    if (isBelow) return node instanceof Filter && SubExprUtils$.MODULE$.containsOuter(((Filter) node).condition());
-    boolean isLimit = node instanceof GlobalLimit || node instanceof LocalLimit || node instanceof Offset;
+    if (isBelow)
+      return node instanceof Filter
+          && SubExprUtils$.MODULE$.containsOuter(((Filter) node).condition());
+    boolean isLimit =
+        node instanceof GlobalLimit || node instanceof LocalLimit || node instanceof Offset;
     return isLimit && SubExprUtils$.MODULE$.hasOuterReferences((LogicalPlan) node);
   }
 
@@ -54,10 +58,11 @@ public final class CorrelatedLimits extends scala.runtime.AbstractPartialFunctio
       Expression right = kept(both.right());
       return left == both.left() && right == both.right() ? both : new And(left, right);
     }
-    boolean isMoved = (condition instanceof EqualTo || condition instanceof EqualNullSafe)
-        && SubExprUtils$.MODULE$.containsOuter(condition)
-        && !isOfColumns(condition.children().apply(0), condition.children().apply(1))
-        && !isCompared(condition);
+    boolean isMoved =
+        (condition instanceof EqualTo || condition instanceof EqualNullSafe)
+            && SubExprUtils$.MODULE$.containsOuter(condition)
+            && !isOfColumns(condition.children().apply(0), condition.children().apply(1))
+            && !isCompared(condition);
     return isMoved ? new EqualNullSafe(condition, Literal.TrueLiteral()) : condition;
   }
 

@@ -28,17 +28,21 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.BooleanType;
 
 /**
- * How many values of a column differ in the first row group of a Parquet file, by the size of its dictionary: what no log
- * says. It is no more than the table has, and where a writer gave up its dictionary, or made none, at least some.
+ * How many values of a column differ in the first row group of a Parquet file, by the size of its
+ * dictionary: what no log says. It is no more than the table has, and where a writer gave up its
+ * dictionary, or made none, at least some.
  *
- * A data file never changes, so what was found is kept by its path. A file that cannot be read says nothing: the scan
- * that needs it says why.
+ * <p>A data file never changes, so what was found is kept by its path. A file that cannot be read
+ * says nothing: the scan that needs it says why.
  */
 public final class DictionarySizes {
   /** Of a column that was not found. */
   private static final Count UNKNOWN = new Count(-1, false, false);
 
-  /** Of a column without a dictionary, which writers leave away where values seldom repeat: what Postgres assumes. */
+  /**
+   * Of a column without a dictionary, which writers leave away where values seldom repeat: what
+   * Postgres assumes.
+   */
   private static final long MANY = 200;
 
   /** A dictionary is no larger, as writers make them; it is read whole. */
@@ -48,23 +52,28 @@ public final class DictionarySizes {
   private static final int KEPT_MAX = 1_000;
 
   /** Path -> column, as the file calls it -> {@link Count}. */
-  private static final Map<String, Map<Object, Count>> KEPT = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
-    protected boolean removeEldestEntry(Map.Entry eldest) {
-      return size() > KEPT_MAX;
-    }
-  });
+  private static final Map<String, Map<Object, Count>> KEPT =
+      Collections.synchronizedMap(
+          new LinkedHashMap(16, 0.75f, true) {
+            protected boolean removeEldestEntry(Map.Entry eldest) {
+              return size() > KEPT_MAX;
+            }
+          });
 
   private DictionarySizes() {}
 
   /**
-   * Of those of the columns of an estimated scan of which nobody counted the values: column -> number. `valued` are those
-   * that filters compare with values, `joined` those by which rows are joined.
+   * Of those of the columns of an estimated scan of which nobody counted the values: column ->
+   * number. `valued` are those that filters compare with values, `joined` those by which rows are
+   * joined.
    *
-   * A join by columns of few values makes many rows of few, and must not be taken for one by a key. So of the latter there
-   * is a number unless something says that their values seldom repeat: a writer gave up a dictionary because it grew, or
-   * the table has about as many rows as there are numbers between the lowest and the highest.
+   * <p>A join by columns of few values makes many rows of few, and must not be taken for one by a
+   * key. So of the latter there is a number unless something says that their values seldom repeat:
+   * a writer gave up a dictionary because it grew, or the table has about as many rows as there are
+   * numbers between the lowest and the highest.
    */
-  static Map<String, Long> counts(LogicalRelation leaf, PrunedFileIndex files, Set<String> valued, Set<Object> joined) {
+  static Map<String, Long> counts(
+      LogicalRelation leaf, PrunedFileIndex files, Set<String> valued, Set<Object> joined) {
     Map<String, Object> physical = new HashMap<>();
     Map<String, Long> counts = new HashMap<>();
     Set<String> dense = new HashSet<>();
@@ -73,9 +82,13 @@ public final class DictionarySizes {
     for (int i = 0; i < scan.read.length(); i++) {
       String name = scan.read.fields()[i].name();
       boolean isJoined = joined.contains(name);
-      JsonNode known = isJoined || valued.contains(name) && !files.isKey(name) ? estimate.columns.get(name) : null;
+      JsonNode known =
+          isJoined || valued.contains(name) && !files.isKey(name)
+              ? estimate.columns.get(name)
+              : null;
       if (known == null || isCounted(known.get("distinct"), isJoined, estimate)) continue;
-      boolean isBoolean = scan.read.fields()[i].dataType() instanceof BooleanType; // which has no dictionary
+      boolean isBoolean =
+          scan.read.fields()[i].dataType() instanceof BooleanType; // which has no dictionary
       if (isDense(known, estimate)) dense.add(name);
       if (!isBoolean) physical.put(name, scan.physical.fields()[i].name());
     }
@@ -87,7 +100,9 @@ public final class DictionarySizes {
       Count count = found.get(each);
       if (!joined.contains(each) && count != null || count != null && count.isWhole) {
         counts.put(each, Long.valueOf(count.number));
-      } else if (joined.contains(each) && !dense.contains(each) && (count == null || !count.isGivenUp)) {
+      } else if (joined.contains(each)
+          && !dense.contains(each)
+          && (count == null || !count.isGivenUp)) {
         counts.put(each, Long.valueOf(EstimatedRelation.FEW_VALUES));
       }
     }
@@ -97,7 +112,9 @@ public final class DictionarySizes {
   /** Numbers of which a key has all, or about half. */
   private static boolean isDense(JsonNode known, ScanEstimate estimate) {
     if (known.get("low").isNull() || known.get("high").isNull()) return false;
-    BigDecimal width = new BigDecimal(known.get("high").asText()).subtract(new BigDecimal(known.get("low").asText()));
+    BigDecimal width =
+        new BigDecimal(known.get("high").asText())
+            .subtract(new BigDecimal(known.get("low").asText()));
     return width.compareTo(BigDecimal.valueOf(2 * estimate.rows.longValue())) < 0;
   }
 
@@ -107,7 +124,8 @@ public final class DictionarySizes {
   }
 
   /** `physical`: column -> what the file calls it. */
-  private static Map<String, Count> counts(LogicalRelation leaf, StatementRequest.Scan scan, Path file, Map<String, Object> physical) {
+  private static Map<String, Count> counts(
+      LogicalRelation leaf, StatementRequest.Scan scan, Path file, Map<String, Object> physical) {
     Map<Object, Count> kept = KEPT.get(file.toString());
     if (kept == null || !kept.keySet().containsAll(physical.values())) {
       Map<Object, Count> all = new HashMap<>(kept == null ? new HashMap<>() : kept);
@@ -125,7 +143,8 @@ public final class DictionarySizes {
     }
     Map<String, Count> found = new HashMap<>();
     for (Map.Entry<String, Object> column : physical.entrySet()) {
-      if (kept.get(column.getValue()) != UNKNOWN) found.put(column.getKey(), kept.get(column.getValue()));
+      if (kept.get(column.getValue()) != UNKNOWN)
+        found.put(column.getKey(), kept.get(column.getValue()));
     }
     return found;
   }
@@ -137,9 +156,11 @@ public final class DictionarySizes {
   }
 
   /** Fills in `counts`, of columns by the names that the file has. */
-  private static void read(Configuration conf, Path path, Map<Object, Count> counts) throws IOException {
+  private static void read(Configuration conf, Path path, Map<Object, Count> counts)
+      throws IOException {
     HadoopInputFile file = HadoopInputFile.fromPath(path, conf);
-    ParquetFileReader reader = ParquetFileReader.open(file, HadoopReadOptions.builder(conf).build());
+    ParquetFileReader reader =
+        ParquetFileReader.open(file, HadoopReadOptions.builder(conf).build());
     try {
       if (reader.getRowGroups().isEmpty()) return;
       BlockMetaData group = reader.getRowGroups().get(0);
@@ -153,9 +174,11 @@ public final class DictionarySizes {
     }
   }
 
-  private static Count count(ParquetFileReader reader, BlockMetaData group, ColumnChunkMetaData chunk) {
+  private static Count count(
+      ParquetFileReader reader, BlockMetaData group, ColumnChunkMetaData chunk) {
     long atLeast = Math.min(MANY, group.getRowCount());
-    if (!chunk.hasDictionaryPage() || isLarge(chunk)) return new Count(atLeast, false, chunk.hasDictionaryPage());
+    if (!chunk.hasDictionaryPage() || isLarge(chunk))
+      return new Count(atLeast, false, chunk.hasDictionaryPage());
     ColumnDescriptor column =
         reader.getFileMetaData().getSchema().getColumnDescription(chunk.getPath().toArray());
     DictionaryPage page = reader.getNextDictionaryReader().readDictionaryPage(column);
@@ -165,7 +188,10 @@ public final class DictionarySizes {
     return new Count(Math.max(page.getDictionarySize(), isWhole ? 1 : atLeast), isWhole, !isWhole);
   }
 
-  /** How many values differ: all of a row group, or only some because its writer gave up the dictionary or made none. */
+  /**
+   * How many values differ: all of a row group, or only some because its writer gave up the
+   * dictionary or made none.
+   */
   private static final class Count {
     final long number;
     final boolean isWhole;

@@ -31,13 +31,15 @@ import org.apache.spark.sql.execution.joins.HashedRelation;
 import scala.collection.immutable.Seq;
 
 /**
- * Dynamic file pruning: a join whose one side was broadcast tells the scan on its other side which keys it will find.
+ * Dynamic file pruning: a join whose one side was broadcast tells the scan on its other side which
+ * keys it will find.
  *
- * Adaptive execution makes a stage when the broadcasts in it are there. Then this rule adds to each scan below a join
- * that keeps only rows with a match (inner, left semi) the condition that each of its keys is among the broadcast ones,
- * or between the lowest and the highest where there are many. The condition follows from the join, so results cannot
- * change; files and row groups that cannot match are not read. Spark's own dynamic pruning knows partitions only;
- * its setting turns off both.
+ * <p>Adaptive execution makes a stage when the broadcasts in it are there. Then this rule adds to
+ * each scan below a join that keeps only rows with a match (inner, left semi) the condition that
+ * each of its keys is among the broadcast ones, or between the lowest and the highest where there
+ * are many. The condition follows from the join, so results cannot change; files and row groups
+ * that cannot match are not read. Spark's own dynamic pruning knows partitions only; its setting
+ * turns off both.
  */
 public final class DynamicFilePruning extends Rule {
   private final SparkSession session;
@@ -60,9 +62,11 @@ public final class DynamicFilePruning extends Rule {
     for (int i = 0; i < children.size(); i++) collect(children.get(i), found);
   }
 
-  private static void collectJoin(BroadcastHashJoinExec join, Map<FileSourceScanExec, List<Expression>> found) {
-    boolean drops = join.joinType() == Inner$.MODULE$
-        || (join.joinType() == LeftSemi$.MODULE$ && join.buildSide() == BuildRight$.MODULE$);
+  private static void collectJoin(
+      BroadcastHashJoinExec join, Map<FileSourceScanExec, List<Expression>> found) {
+    boolean drops =
+        join.joinType() == Inner$.MODULE$
+            || (join.joinType() == LeftSemi$.MODULE$ && join.buildSide() == BuildRight$.MODULE$);
     if (!drops || !(join.buildPlan() instanceof BroadcastQueryStageExec)) return;
     BroadcastQueryStageExec stage = (BroadcastQueryStageExec) join.buildPlan();
     for (int at = 0; at < join.streamedKeys().size(); at++) {
@@ -82,8 +86,11 @@ public final class DynamicFilePruning extends Rule {
   /** The lowest and the highest value of the column, as far as they were asked for; else null. */
   private static long[] bounds(Source source) {
     ScanEstimate estimate = ((PrunedFileIndex) source.scan.relation().location()).estimate();
-    JsonNode known = estimate == null ? null : estimate.columns.get(((Attribute) source.column).name());
-    if (known == null || !known.get("low").isIntegralNumber() || !known.get("high").isIntegralNumber()) return null;
+    JsonNode known =
+        estimate == null ? null : estimate.columns.get(((Attribute) source.column).name());
+    if (known == null
+        || !known.get("low").isIntegralNumber()
+        || !known.get("high").isIntegralNumber()) return null;
     return new long[] {known.get("low").longValue(), known.get("high").longValue()};
   }
 
@@ -103,7 +110,9 @@ public final class DynamicFilePruning extends Rule {
     }
     if (plan instanceof FilterExec) return source(((FilterExec) plan).child(), column);
     if (plan instanceof ProjectExec) {
-      return source(((ProjectExec) plan).child(), origin(((ProjectExec) plan).projectList(), (Attribute) column));
+      return source(
+          ((ProjectExec) plan).child(),
+          origin(((ProjectExec) plan).projectList(), (Attribute) column));
     }
     if (plan instanceof BroadcastHashJoinExec) {
       SparkPlan streamed = ((BroadcastHashJoinExec) plan).streamedPlan();
@@ -116,7 +125,8 @@ public final class DynamicFilePruning extends Rule {
   private static Expression origin(Seq<NamedExpression> projection, Attribute column) {
     for (int i = 0; i < projection.size(); i++) {
       NamedExpression each = projection.apply(i);
-      if (each.exprId().equals(column.exprId())) return each instanceof Alias ? ((Alias) each).child() : (Expression) each;
+      if (each.exprId().equals(column.exprId()))
+        return each instanceof Alias ? ((Alias) each).child() : (Expression) each;
     }
     return null;
   }

@@ -25,8 +25,9 @@ import org.apache.spark.sql.catalyst.expressions.StringRegexExpression;
 import org.apache.spark.sql.types.StringType;
 
 /**
- * The filters of which Spark's cost model knows how many rows they leave. Of others, such as LIKE, it takes it that they
- * leave all, and would order joins as if the most selective filter of a query were none.
+ * The filters of which Spark's cost model knows how many rows they leave. Of others, such as LIKE,
+ * it takes it that they leave all, and would order joins as if the most selective filter of a query
+ * were none.
  */
 public final class EstimatedFilters {
   private EstimatedFilters() {}
@@ -44,16 +45,20 @@ public final class EstimatedFilters {
       Expression filter = filters.get(i);
       boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
       boolean isList = filter instanceof In || filter instanceof InSet;
-      if ((isEquality || isList) && isPlain(ScalaConversions.list(filter.children()), true)) return true;
+      if ((isEquality || isList) && isPlain(ScalaConversions.list(filter.children()), true))
+        return true;
     }
     return false;
   }
 
-  /** Whether one of the filters, which all have to hold, is of a kind that mostly leaves few rows. */
+  /**
+   * Whether one of the filters, which all have to hold, is of a kind that mostly leaves few rows.
+   */
   static boolean haveSelective(List<Expression> filters) {
     for (int i = 0; i < filters.size(); i++) {
       Expression filter = filters.get(i);
-      boolean isPattern = filter instanceof StringPredicate || filter instanceof StringRegexExpression;
+      boolean isPattern =
+          filter instanceof StringPredicate || filter instanceof StringRegexExpression;
       if (isPattern || hasValues(filters.subList(i, i + 1))) return true;
     }
     return false;
@@ -74,8 +79,9 @@ public final class EstimatedFilters {
   }
 
   /**
-   * Adds the ids of columns without whose bounds nobody can guess how many rows have a column that is less than another
-   * one: of each two, if possible, not the one that is compared with a value as well.
+   * Adds the ids of columns without whose bounds nobody can guess how many rows have a column that
+   * is less than another one: of each two, if possible, not the one that is compared with a value
+   * as well.
    */
   static void addGuessed(Expression condition, Set<Object> ids) {
     Set<ExprId> compared = new HashSet<>();
@@ -84,11 +90,13 @@ public final class EstimatedFilters {
     for (int i = 0; i < pairs.size(); i++) {
       Object left = pairs.get(i)[0];
       Object right = pairs.get(i)[1];
-      if (!ids.contains(left) && !ids.contains(right)) ids.add(compared.contains(left) ? right : left);
+      if (!ids.contains(left) && !ids.contains(right))
+        ids.add(compared.contains(left) ? right : left);
     }
   }
 
-  private static void addCompared(Expression condition, Set<ExprId> withValues, List<ExprId[]> pairs) {
+  private static void addCompared(
+      Expression condition, Set<ExprId> withValues, List<ExprId[]> pairs) {
     List<Expression> children = ScalaConversions.list(condition.children());
     if (!(condition instanceof BinaryComparison)) {
       for (int i = 0; i < children.size(); i++) addCompared(children.get(i), withValues, pairs);
@@ -98,7 +106,8 @@ public final class EstimatedFilters {
     Expression right = children.get(1);
     boolean isEquality = condition instanceof EqualTo || condition instanceof EqualNullSafe;
     if (left instanceof Attribute && right instanceof Attribute) {
-      if (!isEquality) pairs.add(new ExprId[] {((Attribute) left).exprId(), ((Attribute) right).exprId()});
+      if (!isEquality)
+        pairs.add(new ExprId[] {((Attribute) left).exprId(), ((Attribute) right).exprId()});
     } else if (left instanceof Attribute) {
       withValues.add(((Attribute) left).exprId());
     } else if (right instanceof Attribute) {
@@ -107,10 +116,13 @@ public final class EstimatedFilters {
   }
 
   private static boolean isOne(Expression filter) {
-    if (filter instanceof Literal || filter instanceof IsNull || filter instanceof IsNotNull) return true;
-    if (filter instanceof AttributeReference) return true; // a BOOLEAN, which seldom leaves few rows
+    if (filter instanceof Literal || filter instanceof IsNull || filter instanceof IsNotNull)
+      return true;
+    if (filter instanceof AttributeReference)
+      return true; // a BOOLEAN, which seldom leaves few rows
     List<Expression> children = ScalaConversions.list(filter.children());
-    if (filter instanceof And || filter instanceof Or || filter instanceof Not) return areAll(children);
+    if (filter instanceof And || filter instanceof Or || filter instanceof Not)
+      return areAll(children);
     if (filter instanceof In || filter instanceof InSet) return isPlain(children, true);
     boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
     return filter instanceof BinaryComparison && isPlain(children, isEquality);

@@ -35,22 +35,26 @@ import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.TimestampType$;
 
 /**
- * A table's files with the {@link ScanEstimate} of those that are left, as Spark's cost model asks for it.
+ * A table's files with the {@link ScanEstimate} of those that are left, as Spark's cost model asks
+ * for it.
  *
- * Spark estimates with arithmetic of its own for each type, and fails for types that it does not expect; so columns have
- * statistics only if they are of one that it knows, and bounds only if their numbers are finite. How many values of a
- * text or a floating point number differ no log says: where rows are joined or grouped by it, it is taken for
- * a key; else, so that a condition on it is not thought to leave next to nothing, for one of a few values. Only where joins
- * are ordered is it asked how many are in one of the files ({@link DictionarySizes}), of numbers by which rows are joined too:
- * to join in a worse order costs little, unless a join multiplies rows because what was taken for a key has few values;
- * but what is broadcast because few values were taken to be rare has to fit into memory when one of them is not.
+ * <p>Spark estimates with arithmetic of its own for each type, and fails for types that it does not
+ * expect; so columns have statistics only if they are of one that it knows, and bounds only if
+ * their numbers are finite. How many values of a text or a floating point number differ no log
+ * says: where rows are joined or grouped by it, it is taken for a key; else, so that a condition on
+ * it is not thought to leave next to nothing, for one of a few values. Only where joins are ordered
+ * is it asked how many are in one of the files ({@link DictionarySizes}), of numbers by which rows
+ * are joined too: to join in a worse order costs little, unless a join multiplies rows because what
+ * was taken for a key has few values; but what is broadcast because few values were taken to be
+ * rare has to fit into memory when one of them is not.
  *
- * It is public, for Spark copies it by its constructor. A copy that Spark makes otherwise may be a plain relation, whose
- * size is still that of the files that are left.
+ * <p>It is public, for Spark copies it by its constructor. A copy that Spark makes otherwise may be
+ * a plain relation, whose size is still that of the files that are left.
  */
 public final class EstimatedRelation extends LogicalRelation {
   static final long FEW_VALUES = 3;
-  private static final AttributeMap<ColumnStat> NO_STATISTICS = AttributeMap$.MODULE$.apply(ScalaConversions.seq(new ArrayList<>()));
+  private static final AttributeMap<ColumnStat> NO_STATISTICS =
+      AttributeMap$.MODULE$.apply(ScalaConversions.seq(new ArrayList<>()));
 
   public EstimatedRelation(LogicalRelation leaf, PrunedFileIndex files) {
     this(leaf, files, null);
@@ -58,7 +62,12 @@ public final class EstimatedRelation extends LogicalRelation {
 
   /** `spark` is the session of a plan that is kept for others; null: the leaf's. */
   public EstimatedRelation(LogicalRelation leaf, PrunedFileIndex files, SparkSession spark) {
-    this(over((HadoopFsRelation) leaf.relation(), files, spark), leaf.output(), leaf.catalogTable(), leaf.isStreaming(), leaf.stream());
+    this(
+        over((HadoopFsRelation) leaf.relation(), files, spark),
+        leaf.output(),
+        leaf.catalogTable(),
+        leaf.isStreaming(),
+        leaf.stream());
   }
 
   /** As Spark's, which makes copies by it. */
@@ -71,7 +80,8 @@ public final class EstimatedRelation extends LogicalRelation {
     super(relation, output, table, isStreaming, stream);
   }
 
-  private static HadoopFsRelation over(HadoopFsRelation relation, PrunedFileIndex files, SparkSession spark) {
+  private static HadoopFsRelation over(
+      HadoopFsRelation relation, PrunedFileIndex files, SparkSession spark) {
     return new HadoopFsRelation(
         files,
         relation.partitionSchema(),
@@ -82,7 +92,10 @@ public final class EstimatedRelation extends LogicalRelation {
         spark == null ? relation.sparkSession() : spark);
   }
 
-  /** Not to a plain relation of the same files: Spark would keep that one. What is compared to be reused is plain. */
+  /**
+   * Not to a plain relation of the same files: Spark would keep that one. What is compared to be
+   * reused is plain.
+   */
   public boolean canEqual(Object other) {
     return other instanceof EstimatedRelation;
   }
@@ -106,7 +119,10 @@ public final class EstimatedRelation extends LogicalRelation {
     return RemainingFiles.index(this).unbounded();
   }
 
-  /** The one by which nothing is ordered any more; `guessed` are the ids of columns that it is without bounds of. */
+  /**
+   * The one by which nothing is ordered any more; `guessed` are the ids of columns that it is
+   * without bounds of.
+   */
   EstimatedRelation ordered(Set<?> guessed) {
     Set<String> unbounded = new HashSet<>();
     for (int i = 0; i < output().size(); i++) {
@@ -131,23 +147,38 @@ public final class EstimatedRelation extends LogicalRelation {
       long rows = estimate.rows.longValue();
       Long counted = counted().get(column.name());
       long unknown = files.isKey(column.name()) ? Long.MAX_VALUE : FEW_VALUES;
-      ColumnStat found = statistics(
-          known, column.dataType(), rows, counted, unknown, unbounded().contains(column.name()));
+      ColumnStat found =
+          statistics(
+              known,
+              column.dataType(),
+              rows,
+              counted,
+              unknown,
+              unbounded().contains(column.name()));
       // Spark takes it that nothing is joined by columns without bounds, but for texts.
-      boolean isBounded = found.min().isDefined() && found.max().isDefined() || isText(column.dataType());
-      if (isBounded || !files.isJoinKey(column.name())) columns.add(new scala.Tuple2<>(column, found));
+      boolean isBounded =
+          found.min().isDefined() && found.max().isDefined() || isText(column.dataType());
+      if (isBounded || !files.isJoinKey(column.name()))
+        columns.add(new scala.Tuple2<>(column, found));
     }
     AttributeMap<ColumnStat> byColumn = AttributeMap$.MODULE$.apply(ScalaConversions.seq(columns));
     return new Statistics(
-        big(Math.max(estimate.bytes, 1)), new scala.Some<>(big(estimate.rows.longValue())), byColumn, false);
+        big(Math.max(estimate.bytes, 1)),
+        new scala.Some<>(big(estimate.rows.longValue())),
+        byColumn,
+        false);
   }
 
-  /** `counted` is how many values differ in one of the files, `unknown` how many do where nothing is known. */
+  /**
+   * `counted` is how many values differ in one of the files, `unknown` how many do where nothing is
+   * known.
+   */
   private static ColumnStat statistics(
       JsonNode known, DataType type, long rows, Long counted, long unknown, boolean isUnbounded) {
     long nulls = known.get("nulls").isNull() ? 0 : Math.min(known.get("nulls").longValue(), rows);
     long distinct = Math.min(counted == null ? unknown : counted.longValue(), rows - nulls);
-    if (counted == null && !known.get("distinct").isNull()) distinct = known.get("distinct").longValue();
+    if (counted == null && !known.get("distinct").isNull())
+      distinct = known.get("distinct").longValue();
     scala.Option<Object> size = new scala.Some<>(Long.valueOf(type.defaultSize()));
     return new ColumnStat(
         new scala.Some<>(big(Math.max(Math.min(distinct, rows), 1))),
@@ -161,11 +192,12 @@ public final class EstimatedRelation extends LogicalRelation {
   }
 
   /**
-   * Nobody knows how many of the rows a filter leaves. They take no more memory than all, which is more than
-   * the files take: Spark would broadcast what it takes to be as small as these.
+   * Nobody knows how many of the rows a filter leaves. They take no more memory than all, which is
+   * more than the files take: Spark would broadcast what it takes to be as small as these.
    */
   private Statistics ofUnknownRows(long rows) {
-    scala.math.BigInt bytes = big(rows).$times(EstimationUtils$.MODULE$.getSizePerRow(output(), NO_STATISTICS));
+    scala.math.BigInt bytes =
+        big(rows).$times(EstimationUtils$.MODULE$.getSizePerRow(output(), NO_STATISTICS));
     return new Statistics(bytes.max(big(1)), ScalaConversions.none(), NO_STATISTICS, false);
   }
 
@@ -174,14 +206,22 @@ public final class EstimatedRelation extends LogicalRelation {
   }
 
   private static boolean hasStatistics(DataType type) {
-    return type instanceof DecimalType || hasWholeBounds(type) || type.equals(FloatType$.MODULE$)
-        || type.equals(DoubleType$.MODULE$) || type.equals(BooleanType$.MODULE$) || type.equals(BinaryType$.MODULE$)
+    return type instanceof DecimalType
+        || hasWholeBounds(type)
+        || type.equals(FloatType$.MODULE$)
+        || type.equals(DoubleType$.MODULE$)
+        || type.equals(BooleanType$.MODULE$)
+        || type.equals(BinaryType$.MODULE$)
         || type.equals(StringType$.MODULE$);
   }
 
   private static boolean hasWholeBounds(DataType type) {
-    return type.equals(ByteType$.MODULE$) || type.equals(ShortType$.MODULE$) || type.equals(IntegerType$.MODULE$)
-        || type.equals(LongType$.MODULE$) || type.equals(DateType$.MODULE$) || type.equals(TimestampType$.MODULE$);
+    return type.equals(ByteType$.MODULE$)
+        || type.equals(ShortType$.MODULE$)
+        || type.equals(IntegerType$.MODULE$)
+        || type.equals(LongType$.MODULE$)
+        || type.equals(DateType$.MODULE$)
+        || type.equals(TimestampType$.MODULE$);
   }
 
   /** A bound as Spark holds a value of the type. */

@@ -10,13 +10,14 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 
 /**
- * A sample of all rows, as which a barrier is in the plan, is planned as its rows: Spark would draw a number for each.
- * By then conditions have been moved; nothing moves them in a physical plan.
+ * A sample of all rows, as which a barrier is in the plan, is planned as its rows: Spark would draw
+ * a number for each. By then conditions have been moved; nothing moves them in a physical plan.
  */
 public final class FullSamples extends SparkStrategy {
   public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
     List planned = new ArrayList<>();
-    if (plan instanceof Sample && isWhole((Sample) plan)) planned.add(new PlanLater(plan.children().head()));
+    if (plan instanceof Sample && isWhole((Sample) plan))
+      planned.add(new PlanLater(plan.children().head()));
     return ScalaConversions.seq(planned);
   }
 

@@ -26,27 +26,34 @@ import org.apache.spark.sql.types.NullType$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * `x IN (1, 2, …)` with a long list in a condition, as the set of values that Spark's optimizer makes of it (OptimizeIn).
+ * `x IN (1, 2, …)` with a long list in a condition, as the set of values that Spark's optimizer
+ * makes of it (OptimizeIn).
  *
- * Each literal is a node that all rules of Spark's analyzer and optimizer walk over, and that its type coercion puts a
- * cast on: seconds for a hundred thousand. So the list is taken from the plan before it is analyzed ({@link #hidden}),
- * and comes back as a set as soon as the type of `x` is known ({@link #settled}), with the values in the type that
- * Spark's coercion compares them in. Where that is not plain (no common type, a value that fails its cast, texts with a
- * collation or of type CHAR) the list itself comes back, and Spark does, or says, what it always does.
+ * <p>Each literal is a node that all rules of Spark's analyzer and optimizer walk over, and that
+ * its type coercion puts a cast on: seconds for a hundred thousand. So the list is taken from the
+ * plan before it is analyzed ({@link #hidden}), and comes back as a set as soon as the type of `x`
+ * is known ({@link #settled}), with the values in the type that Spark's coercion compares them in.
+ * Where that is not plain (no common type, a value that fails its cast, texts with a collation or
+ * of type CHAR) the list itself comes back, and Spark does, or says, what it always does.
  */
 public final class LargeInLists {
   private static final int VALUES_MIN = 1000;
   private static final Set<String> PLAIN = new HashSet<>();
 
   static {
-    String names = "boolean tinyint smallint int bigint float double date timestamp timestamp_ntz binary string void";
+    String names =
+        "boolean tinyint smallint int bigint float double date timestamp timestamp_ntz binary"
+            + " string void";
     String[] all = names.split(" ");
     for (int i = 0; i < all.length; i++) PLAIN.add(all[i]);
   }
 
   private LargeInLists() {}
 
-  /** The rule that takes lists out of conditions; a selected value keeps its own, of which its column has the name. */
+  /**
+   * The rule that takes lists out of conditions; a selected value keeps its own, of which its
+   * column has the name.
+   */
   public static Rule<?> hidden() {
     return new Hidden();
   }
@@ -97,7 +104,8 @@ public final class LargeInLists {
   private static final class Hiding extends scala.runtime.AbstractPartialFunction {
     public boolean isDefinedAt(Object node) {
       if (!(node instanceof In) || ((In) node).list().size() < VALUES_MIN) return false;
-      for (scala.collection.Iterator<Expression> all = ((In) node).list().iterator(); all.hasNext(); ) {
+      for (scala.collection.Iterator<Expression> all = ((In) node).list().iterator();
+          all.hasNext(); ) {
         if (!(all.next() instanceof Literal)) return false;
       }
       return true;
@@ -132,7 +140,8 @@ public final class LargeInLists {
       if (!types.contains(type)) types.add(type);
     }
     for (int i = 0; i < types.size(); i++) if (!isPlain(types.get(i))) return null;
-    for (scala.collection.Iterator<Attribute> all = value.references().iterator(); all.hasNext(); ) {
+    for (scala.collection.Iterator<Attribute> all = value.references().iterator();
+        all.hasNext(); ) {
       if (CharVarcharUtils.getRawType(all.next().metadata()).isDefined()) return null;
     }
     DataType common = types.size() == 1 ? value.dataType() : common(types);
@@ -154,9 +163,10 @@ public final class LargeInLists {
 
   /** As Spark's rule for IN; null without one. */
   private static DataType common(List<DataType> types) {
-    scala.Option<DataType> found = SQLConf$.MODULE$.get().ansiEnabled()
-        ? AnsiTypeCoercion$.MODULE$.findWiderCommonType(ScalaConversions.seq(types))
-        : TypeCoercion$.MODULE$.findWiderCommonType(ScalaConversions.seq(types));
+    scala.Option<DataType> found =
+        SQLConf$.MODULE$.get().ansiEnabled()
+            ? AnsiTypeCoercion$.MODULE$.findWiderCommonType(ScalaConversions.seq(types))
+            : TypeCoercion$.MODULE$.findWiderCommonType(ScalaConversions.seq(types));
     return found.isDefined() ? found.get() : null;
   }
 

@@ -17,14 +17,17 @@ import org.apache.spark.sql.execution.datasources.MarkSingleTaskExecution$;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A query of some rows of one table, whichever they are: a LIMIT without an order. Of a table's files it needs those that
- * have as many rows, by the counts of the log; a list of all files, too, takes long where there are many.
+ * A query of some rows of one table, whichever they are: a LIMIT without an order. Of a table's
+ * files it needs those that have as many rows, by the counts of the log; a list of all files, too,
+ * takes long where there are many.
  *
- * Other writers wrote these counts. So where fewer rows are found than were wanted, and files were left out, the query
- * runs again over all of them ({@link #wantAll}).
+ * <p>Other writers wrote these counts. So where fewer rows are found than were wanted, and files
+ * were left out, the query runs again over all of them ({@link #wantAll}).
  */
 public final class LimitPruning {
-  /** A LIMIT whose rows are estimated below this runs partition by partition until it has enough. */
+  /**
+   * A LIMIT whose rows are estimated below this runs partition by partition until it has enough.
+   */
   private static final long BYTES_MAX = 64L << 20;
 
   private final LogicalRelation relation;
@@ -37,12 +40,16 @@ public final class LimitPruning {
     this.wanted = wanted;
   }
 
-  /** What the query wants, which its files are asked for from now on; null where it is another query. */
+  /**
+   * What the query wants, which its files are asked for from now on; null where it is another
+   * query.
+   */
   public static LimitPruning wantedBy(LogicalPlan optimized) {
     // A subquery may read all rows of the same files.
     if (!(optimized instanceof GlobalLimit) || !optimized.subqueriesAll().isEmpty()) return null;
     GlobalLimit limit = (GlobalLimit) optimized;
-    if (!(limit.limitExpr() instanceof Literal) || !(limit.child() instanceof LocalLimit)) return null;
+    if (!(limit.limitExpr() instanceof Literal) || !(limit.child() instanceof LocalLimit))
+      return null;
     int wanted = ((Integer) ((Literal) limit.limitExpr()).value()).intValue();
     scala.Option found = ScanOperation$.MODULE$.unapply(((LocalLimit) limit.child()).child());
     if (found.isEmpty() || wanted < 1 || !areFew(wanted, optimized.schema())) return null;

@@ -18,16 +18,18 @@ import org.apache.spark.sql.execution.datasources.FileSourceStrategy;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Spark's planning of file scans, with the conditions that it keeps from them: `p = 1 OR x > 5`, where p is a constant
- * of the files and x is not. Spark asks a relation for files by conditions on the one or on the other; ours can tell
- * from both at once. The rows are still filtered above the scan; where they can be, by longs ({@link UnscaledDecimalComparisons}).
+ * Spark's planning of file scans, with the conditions that it keeps from them: `p = 1 OR x > 5`,
+ * where p is a constant of the files and x is not. Spark asks a relation for files by conditions on
+ * the one or on the other; ours can tell from both at once. The rows are still filtered above the
+ * scan; where they can be, by longs ({@link UnscaledDecimalComparisons}).
  *
- * They are for the choice of files alone and have a form that Spark does not push into the files: Parquet
- * would look for the constant in the file.
+ * <p>They are for the choice of files alone and have a form that Spark does not push into the
+ * files: Parquet would look for the constant in the file.
  */
 public final class MixedPartitionFilters extends SparkStrategy {
   public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
-    List<SparkPlan> planned = new ArrayList<>(ScalaConversions.list(FileSourceStrategy.apply(plan)));
+    List<SparkPlan> planned =
+        new ArrayList<>(ScalaConversions.list(FileSourceStrategy.apply(plan)));
     for (int i = 0; i < planned.size(); i++) {
       planned.set(i, planned.get(i).transformUp(new Narrowing()));
     }
@@ -52,7 +54,8 @@ public final class MixedPartitionFilters extends SparkStrategy {
       return inLongs.withNewChildren(ScalaConversions.seq(child));
     }
 
-    private static void collect(Expression condition, StructType constants, List<Expression> mixed) {
+    private static void collect(
+        Expression condition, StructType constants, List<Expression> mixed) {
       if (condition instanceof And) {
         collect(((And) condition).left(), constants, mixed);
         collect(((And) condition).right(), constants, mixed);
@@ -65,7 +68,9 @@ public final class MixedPartitionFilters extends SparkStrategy {
       if (!condition.deterministic() || SubqueryExpression.hasSubquery(condition)) return false;
       int count = 0;
       int found = 0;
-      for (scala.collection.Iterator<Attribute> all = condition.references().iterator(); all.hasNext(); count++) {
+      for (scala.collection.Iterator<Attribute> all = condition.references().iterator();
+          all.hasNext();
+          count++) {
         if (constants.getFieldIndex(all.next().name()).isDefined()) found++;
       }
       return found > 0 && found < count;

@@ -10,7 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.BooleanType$;
 import org.apache.spark.sql.types.DataType;
 
-/** An IN whose list no rule of Spark sees, until {@link LargeInLists} knows the type of its value. */
+/**
+ * An IN whose list no rule of Spark sees, until {@link LargeInLists} knows the type of its value.
+ */
 public final class OpaqueIn extends Expression {
   final scala.collection.immutable.Seq<Expression> list;
   final Expression value;
@@ -52,7 +54,8 @@ public final class OpaqueIn extends Expression {
     return value + " IN (…)";
   }
 
-  public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq<Expression> children) {
+  public Expression withNewChildrenInternal(
+      scala.collection.immutable.IndexedSeq<Expression> children) {
     return new OpaqueIn(children.head(), list);
   }
 
@@ -69,7 +72,9 @@ public final class OpaqueIn extends Expression {
   }
 
   public boolean equals(Object other) {
-    return other instanceof OpaqueIn && ((OpaqueIn) other).value.equals(value) && ((OpaqueIn) other).list == list;
+    return other instanceof OpaqueIn
+        && ((OpaqueIn) other).value.equals(value)
+        && ((OpaqueIn) other).list == list;
   }
 
   public int hashCode() {

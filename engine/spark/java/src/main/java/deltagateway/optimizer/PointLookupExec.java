@@ -38,25 +38,45 @@ import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.SparkPlan;
 
 /**
- * The rows of a scan that a filter leaves, and of these some columns, without code that is made for it: Spark writes the
- * values of a filter into the code that it generates, so each key of a look-up is another class, which is compiled, and
- * interpreted by Java at first, for many times what the look-up takes. Here the filter is evaluated as it is
- * ({@link FilteredBatchRows}), on the columns of each batch, by code that all look-ups have in common.
+ * The rows of a scan that a filter leaves, and of these some columns, without code that is made for
+ * it: Spark writes the values of a filter into the code that it generates, so each key of a look-up
+ * is another class, which is compiled, and interpreted by Java at first, for many times what the
+ * look-up takes. Here the filter is evaluated as it is ({@link FilteredBatchRows}), on the columns
+ * of each batch, by code that all look-ups have in common.
  *
- * It takes the place of filters that are made of comparisons, one of which says which values a column has.
+ * <p>It takes the place of filters that are made of comparisons, one of which says which values a
+ * column has.
  *
- * It is public, for Spark copies it by its constructor.
+ * <p>It is public, for Spark copies it by its constructor.
  */
 public final class PointLookupExec extends ColumnarToRowExec {
-  private static final Set KNOWN = new HashSet<>(Arrays.asList(And.class, Or.class, Not.class, EqualTo.class, EqualNullSafe.class, LessThan.class, LessThanOrEqual.class,
-      GreaterThan.class, GreaterThanOrEqual.class, In.class, InSet.class, IsNull.class, IsNotNull.class,
-      BitwiseNot.class, UnscaledValue.class, AttributeReference.class, Literal.class));
+  private static final Set KNOWN =
+      new HashSet<>(
+          Arrays.asList(
+              And.class,
+              Or.class,
+              Not.class,
+              EqualTo.class,
+              EqualNullSafe.class,
+              LessThan.class,
+              LessThanOrEqual.class,
+              GreaterThan.class,
+              GreaterThanOrEqual.class,
+              In.class,
+              InSet.class,
+              IsNull.class,
+              IsNotNull.class,
+              BitwiseNot.class,
+              UnscaledValue.class,
+              AttributeReference.class,
+              Literal.class));
 
   private final Expression condition;
   private final scala.collection.immutable.Seq results;
 
   /** `results` are columns of `child`, some maybe under other names. */
-  public PointLookupExec(Expression condition, scala.collection.immutable.Seq<Attribute> results, SparkPlan child) {
+  public PointLookupExec(
+      Expression condition, scala.collection.immutable.Seq<Attribute> results, SparkPlan child) {
     super(child);
     this.condition = condition;
     this.results = results;
@@ -65,7 +85,8 @@ public final class PointLookupExec extends ColumnarToRowExec {
   /** In the place of a filter; itself where it stays. */
   static SparkPlan of(FilterExec filter) {
     SparkPlan scan = filter.child();
-    if (!FilteredScan.isOurs(scan) || !scan.supportsColumnar() || !isKnown(filter.condition())) return filter;
+    if (!FilteredScan.isOurs(scan) || !scan.supportsColumnar() || !isKnown(filter.condition()))
+      return filter;
     if (!EstimatedFilters.hasValues(conditions(filter.condition()))) return filter;
     return new PointLookupExec(filter.condition(), scan.output(), scan);
   }
@@ -79,7 +100,8 @@ public final class PointLookupExec extends ColumnarToRowExec {
       int at = source instanceof Attribute ? position(output(), (Attribute) source) : -1;
       if (at < 0) return project.withNewChildren(ScalaConversions.seq(Arrays.asList(this)));
       Expression own = source((NamedExpression) results.apply(at));
-      if (column instanceof Attribute && results.apply(at) instanceof Attribute) columns.add(results.apply(at));
+      if (column instanceof Attribute && results.apply(at) instanceof Attribute)
+        columns.add(results.apply(at));
       else columns.add(renamed(column, own));
     }
     return new PointLookupExec(condition, ScalaConversions.seq(columns), child());
@@ -87,7 +109,11 @@ public final class PointLookupExec extends ColumnarToRowExec {
 
   private static NamedExpression renamed(NamedExpression column, Expression source) {
     return new Alias(
-        source, column.name(), column.exprId(), column.qualifier(), new scala.Some<>(column.metadata()),
+        source,
+        column.name(),
+        column.exprId(),
+        column.qualifier(),
+        new scala.Some<>(column.metadata()),
         ScalaConversions.seq(new ArrayList<>()));
   }
 
@@ -125,30 +151,36 @@ public final class PointLookupExec extends ColumnarToRowExec {
     List<Expression> conditions = conditions(condition);
     for (int i = 0; i < conditions.size(); i++) conditions.set(i, bound(conditions.get(i)));
     List<Expression> columns = new ArrayList<>();
-    for (int i = 0; i < results.size(); i++) columns.add(bound(source((NamedExpression) results.apply(i))));
-    FilteredBatchRows rows = new FilteredBatchRows(conditions.toArray(new Expression[0]), ScalaConversions.seq(columns));
-    return child().executeColumnar().mapPartitions(rows, false, ScalaConversions.classTag(InternalRow.class));
+    for (int i = 0; i < results.size(); i++)
+      columns.add(bound(source((NamedExpression) results.apply(i))));
+    FilteredBatchRows rows =
+        new FilteredBatchRows(conditions.toArray(new Expression[0]), ScalaConversions.seq(columns));
+    return child()
+        .executeColumnar()
+        .mapPartitions(rows, false, ScalaConversions.classTag(InternalRow.class));
   }
 
   /** With places of the scan's columns for their names. */
   private Expression bound(Expression expression) {
     final scala.collection.immutable.Seq<Attribute> columns = child().output();
-    return expression.transformUp(new scala.runtime.AbstractPartialFunction() {
-      public boolean isDefinedAt(Object node) {
-        return node instanceof AttributeReference;
-      }
+    return expression.transformUp(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object node) {
+            return node instanceof AttributeReference;
+          }
 
-      public Object applyOrElse(Object node, scala.Function1 otherwise) {
-        if (!isDefinedAt(node)) return otherwise.apply(node);
-        AttributeReference column = (AttributeReference) node;
-        return new BoundReference(position(columns, column), column.dataType(), true);
-      }
-    });
+          public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            if (!isDefinedAt(node)) return otherwise.apply(node);
+            AttributeReference column = (AttributeReference) node;
+            return new BoundReference(position(columns, column), column.dataType(), true);
+          }
+        });
   }
 
   public scala.collection.immutable.Seq<Attribute> output() {
     List<Attribute> columns = new ArrayList<>();
-    for (int i = 0; i < results.size(); i++) columns.add(((NamedExpression) results.apply(i)).toAttribute());
+    for (int i = 0; i < results.size(); i++)
+      columns.add(((NamedExpression) results.apply(i)).toAttribute());
     return ScalaConversions.seq(columns);
   }
 
@@ -184,7 +216,9 @@ public final class PointLookupExec extends ColumnarToRowExec {
     if (this == other) return true;
     if (!(other instanceof PointLookupExec)) return false;
     PointLookupExec that = (PointLookupExec) other;
-    return condition.equals(that.condition) && results.equals(that.results) && child().equals(that.child());
+    return condition.equals(that.condition)
+        && results.equals(that.results)
+        && child().equals(that.child());
   }
 
   public int hashCode() {

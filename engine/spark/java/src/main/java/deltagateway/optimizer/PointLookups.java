@@ -15,12 +15,19 @@ import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
 
 /**
- * Plans look-ups as such ({@link PointLookupExec}) where rows of one scan are filtered, sorted or limited, and no more: an
- * aggregate, a join or the first rows in an order take rows from the code that filters them faster than from a look-up,
- * and these may be many.
+ * Plans look-ups as such ({@link PointLookupExec}) where rows of one scan are filtered, sorted or
+ * limited, and no more: an aggregate, a join or the first rows in an order take rows from the code
+ * that filters them faster than from a look-up, and these may be many.
  */
 public final class PointLookups extends Rule {
-  private static final Set ABOVE = new HashSet<>(Arrays.asList(ProjectExec.class, SortExec.class, CollectLimitExec.class, LocalLimitExec.class, GlobalLimitExec.class));
+  private static final Set ABOVE =
+      new HashSet<>(
+          Arrays.asList(
+              ProjectExec.class,
+              SortExec.class,
+              CollectLimitExec.class,
+              LocalLimitExec.class,
+              GlobalLimitExec.class));
 
   public TreeNode apply(TreeNode plan) {
     return in((SparkPlan) plan);
@@ -32,7 +39,8 @@ public final class PointLookups extends Rule {
     SparkPlan child = plan.children().head();
     SparkPlan better = in(child);
     if (better == child) return plan;
-    if (plan instanceof ProjectExec && better instanceof PointLookupExec) return ((PointLookupExec) better).under((ProjectExec) plan);
+    if (plan instanceof ProjectExec && better instanceof PointLookupExec)
+      return ((PointLookupExec) better).under((ProjectExec) plan);
     return plan.withNewChildren(ScalaConversions.seq(Arrays.asList(better)));
   }
 }

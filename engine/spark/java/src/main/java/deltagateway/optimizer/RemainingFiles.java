@@ -33,8 +33,9 @@ import org.apache.spark.sql.types.StructType;
 /**
  * What an optimized query will read: its scans, with the files that the filters above them leave.
  *
- * Without a join these filters are all that Spark asks for files by, and what is asked here is not asked again. A join
- * may leave more files out while it runs, so the files that are counted for it here are not yet said to be read.
+ * <p>Without a join these filters are all that Spark asks for files by, and what is asked here is
+ * not asked again. A join may leave more files out while it runs, so the files that are counted for
+ * it here are not yet said to be read.
  */
 public final class RemainingFiles {
   /** That are made of one. */
@@ -50,13 +51,17 @@ public final class RemainingFiles {
   private static final int ORDERED_MIN = 3;
 
   private final List<Object> relations = new ArrayList<>();
+
   /** Of each relation, with the projections and filters above it. */
   private final List<LogicalPlan> plans = new ArrayList<>();
+
   private final List filters = new ArrayList<>();
   private final List<Set<String>> columns = new ArrayList<>();
   private final List<Boolean> isSure = new ArrayList<>();
+
   /** Ids of the columns by which rows are joined, and of those by which they are grouped. */
   private final Set<ExprId> joinKeys = new HashSet<>();
+
   private final Set<ExprId> groupKeys = new HashSet<>();
   private boolean joins;
   private boolean multiplies;
@@ -66,7 +71,8 @@ public final class RemainingFiles {
   }
 
   private void add(LogicalPlan plan) {
-    if (plan instanceof Aggregate) addKeys(ScalaConversions.list(((Aggregate) plan).groupingExpressions()), groupKeys);
+    if (plan instanceof Aggregate)
+      addKeys(ScalaConversions.list(((Aggregate) plan).groupingExpressions()), groupKeys);
     if (plan instanceof Join) {
       joins = true;
       addKeys(ScalaConversions.list(plan.expressions()), joinKeys);
@@ -86,7 +92,8 @@ public final class RemainingFiles {
     List<LogicalPlan> children = ScalaConversions.list(plan.children());
     for (int i = 0; i < children.size(); i++) add(children.get(i));
     // Others, as `range`, may have any number of rows.
-    if (children.isEmpty()) multiplies |= !(plan instanceof LocalRelation) && !(plan instanceof CTERelationRef);
+    if (children.isEmpty())
+      multiplies |= !(plan instanceof LocalRelation) && !(plan instanceof CTERelationRef);
   }
 
   /** Of the projections and filters between a plan and its relation. */
@@ -173,16 +180,17 @@ public final class RemainingFiles {
   }
 
   /**
-   * Each relation of ours that is not estimated yet -> what takes its place. Where nobody knows how many rows a filter
-   * leaves, nothing is asked of columns, it tells the size of all rows alone, and Spark leaves its joins in the order of
-   * the text.
+   * Each relation of ours that is not estimated yet -> what takes its place. Where nobody knows how
+   * many rows a filter leaves, nothing is asked of columns, it tells the size of all rows alone,
+   * and Spark leaves its joins in the order of the text.
    */
   Map<LogicalRelation, EstimatedRelation> estimated() {
     Map<LogicalRelation, EstimatedRelation> estimated = new IdentityHashMap<>();
     for (int i = 0; i < relations.size(); i++) {
       LogicalRelation leaf = (LogicalRelation) relations.get(i);
       if (index(leaf).estimate() != null) continue;
-      scala.collection.immutable.Seq<Expression> known = (scala.collection.immutable.Seq<Expression>) filters.get(i);
+      scala.collection.immutable.Seq<Expression> known =
+          (scala.collection.immutable.Seq<Expression>) filters.get(i);
       Set<String> asked = isSure.get(i).booleanValue() ? columns.get(i) : new HashSet<>();
       Set<Object> joined = keysOf(leaf, joinKeys);
       PrunedFileIndex files = index(leaf).estimated(known, asked, joined, keysOf(leaf, groupKeys));
@@ -200,7 +208,10 @@ public final class RemainingFiles {
     return names;
   }
 
-  /** What is known of the rows of a relation and of the numbers that are read of it; null: it was not asked. */
+  /**
+   * What is known of the rows of a relation and of the numbers that are read of it; null: it was
+   * not asked.
+   */
   ScanEstimate values(LogicalRelation leaf) {
     for (int i = 0; i < relations.size(); i++) {
       if (relations.get(i) != leaf) continue;
@@ -208,17 +219,20 @@ public final class RemainingFiles {
       Set<String> numbers = new HashSet<>();
       for (int j = 0; j < leaf.output().size(); j++) {
         Attribute column = leaf.output().apply(j);
-        boolean isNumber = column.dataType() instanceof DecimalType || column.dataType() instanceof IntegralType;
+        boolean isNumber =
+            column.dataType() instanceof DecimalType || column.dataType() instanceof IntegralType;
         if (isNumber && columns.get(i).contains(column.name())) numbers.add(column.name());
       }
-      return index(leaf).listing().estimate((scala.collection.immutable.Seq<Expression>) filters.get(i), numbers);
+      return index(leaf)
+          .listing()
+          .estimate((scala.collection.immutable.Seq<Expression>) filters.get(i), numbers);
     }
     return null;
   }
 
   /**
-   * Which relations are looked into by values of a column: of all that is read of one, the cost model expects that few
-   * rows go on. To be asked where the statement plans by cost.
+   * Which relations are looked into by values of a column: of all that is read of one, the cost
+   * model expects that few rows go on. To be asked where the statement plans by cost.
    */
   public boolean[] lookUps() {
     boolean[] found = new boolean[relations.size()];
@@ -226,17 +240,24 @@ public final class RemainingFiles {
       if (index((LogicalRelation) relations.get(i)).estimate() == null) continue;
       scala.Option<scala.math.BigInt> rows = plans.get(i).stats().rowCount();
       boolean areFew = rows.isDefined() && rows.get().toDouble() <= LOOKED_UP_MAX;
-      found[i] = areFew && EstimatedFilters.hasValues(ScalaConversions.list((scala.collection.Seq) filters.get(i)));
+      found[i] =
+          areFew
+              && EstimatedFilters.hasValues(
+                  ScalaConversions.list((scala.collection.Seq) filters.get(i)));
     }
     return found;
   }
 
-  /** Of each relation: the number of its files, the bytes of the columns that are read of them, and those of the files. */
+  /**
+   * Of each relation: the number of its files, the bytes of the columns that are read of them, and
+   * those of the files.
+   */
   public long[][] sizes() {
     long[][] sizes = new long[relations.size()][];
     for (int i = 0; i < sizes.length; i++) {
       LogicalRelation leaf = (LogicalRelation) relations.get(i);
-      scala.collection.immutable.Seq<Expression> known = (scala.collection.immutable.Seq<Expression>) filters.get(i);
+      scala.collection.immutable.Seq<Expression> known =
+          (scala.collection.immutable.Seq<Expression>) filters.get(i);
       boolean asksMore = joins || index(leaf).scan().hidden;
       long[] files = asksMore ? index(leaf).count(known) : index(leaf).countListed(known);
       sizes[i] = new long[] {files[0], (long) (files[1] * share(leaf, columns.get(i))), files[1]};

@@ -3,10 +3,11 @@ package deltagateway.optimizer;
 import com.fasterxml.jackson.databind.JsonNode;
 
 /**
- * What the log says of the files of a scan that filters leave: their number and bytes, their live rows (null: unknown),
- * and of columns that were asked for the nulls, the lowest and the highest value and how many differ, as far as they are
- * known; and the path of the largest file (null: unknown). It need not be true: other writers wrote it. So it decides
- * how a query runs, and never what it answers.
+ * What the log says of the files of a scan that filters leave: their number and bytes, their live
+ * rows (null: unknown), and of columns that were asked for the nulls, the lowest and the highest
+ * value and how many differ, as far as they are known; and the path of the largest file (null:
+ * unknown). It need not be true: other writers wrote it. So it decides how a query runs, and never
+ * what it answers.
  */
 public final class ScanEstimate {
   public final long files;

@@ -29,20 +29,25 @@ import org.apache.spark.sql.types.StringType$;
 import scala.collection.immutable.Seq;
 
 /**
- * Groups that are joined by their key with few rows are made of the rows with those keys alone: `l JOIN (SELECT k,
- * min(x) FROM r GROUP BY k) ON l.k = r.k` needs none of the others, whether the query says so or Spark makes it of a
- * correlated subquery (TPC-H 2, 17 and 20). The rows under the groups are joined (left semi) with the filtered scan from
- * which the other side has its keys, so that a group has all of its rows or none.
+ * Groups that are joined by their key with few rows are made of the rows with those keys alone: `l
+ * JOIN (SELECT k, min(x) FROM r GROUP BY k) ON l.k = r.k` needs none of the others, whether the
+ * query says so or Spark makes it of a correlated subquery (TPC-H 2, 17 and 20). The rows under the
+ * groups are joined (left semi) with the filtered scan from which the other side has its keys, so
+ * that a group has all of its rows or none.
  *
- * That scan has to be small enough to be broadcast by what is known, not guessed, of it. The joins of the other side
- * broadcast it too, mostly, and adaptive execution makes but one of the two: it costs one look into a hash table a row.
- * It is known as semi-join reduction; Spark's own runtime filters do it with another job that makes a Bloom filter.
+ * <p>That scan has to be small enough to be broadcast by what is known, not guessed, of it. The
+ * joins of the other side broadcast it too, mostly, and adaptive execution makes but one of the
+ * two: it costs one look into a hash table a row. It is known as semi-join reduction; Spark's own
+ * runtime filters do it with another job that makes a Bloom filter.
  */
 public final class SemiJoinReduction extends scala.runtime.AbstractPartialFunction {
   /** Rows under the groups: fewer are soon grouped. */
   private static final long ROWS_MIN = 100_000;
 
-  /** Where it is known how many rows the scan leaves, those under the groups have to be so many times more. */
+  /**
+   * Where it is known how many rows the scan leaves, those under the groups have to be so many
+   * times more.
+   */
   private static final long TIMES_FEWER = 4;
 
   private final long broadcastMax;
@@ -51,7 +56,10 @@ public final class SemiJoinReduction extends scala.runtime.AbstractPartialFuncti
     this.broadcastMax = broadcastMax;
   }
 
-  /** An optimized plan with such groups; itself where there are none. To be asked where the statement plans by cost. */
+  /**
+   * An optimized plan with such groups; itself where there are none. To be asked where the
+   * statement plans by cost.
+   */
   public static LogicalPlan in(LogicalPlan optimized, long broadcastMax) {
     return optimized.transformDownWithSubqueries(new SemiJoinReduction(broadcastMax));
   }
@@ -71,7 +79,8 @@ public final class SemiJoinReduction extends scala.runtime.AbstractPartialFuncti
     for (int i = 0; i < keys[0].size(); i++) {
       Expression onLeft = keys[0].get(i);
       Expression onRight = keys[1].get(i);
-      if (!isKey(onLeft) || !onLeft.dataType().equals(onRight.dataType()) || !isKey(onRight)) continue;
+      if (!isKey(onLeft) || !onLeft.dataType().equals(onRight.dataType()) || !isKey(onRight))
+        continue;
       if (right == join.right() && (type == Inner$.MODULE$ || type == LeftOuter$.MODULE$)) {
         right = ofFew(right, (Attribute) onRight, left, (Attribute) onLeft);
       }
@@ -88,18 +97,28 @@ public final class SemiJoinReduction extends scala.runtime.AbstractPartialFuncti
     scala.Option found = ExtractEquiJoinKeys$.MODULE$.unapply(join);
     if (found.isEmpty()) return null;
     scala.Tuple8 keys = (scala.Tuple8) found.get();
-    return new List[] {ScalaConversions.list((scala.collection.Seq<?>) keys._2()), ScalaConversions.list((scala.collection.Seq<?>) keys._3())};
+    return new List[] {
+      ScalaConversions.list((scala.collection.Seq<?>) keys._2()),
+      ScalaConversions.list((scala.collection.Seq<?>) keys._3())
+    };
   }
 
   /** Values that are equal only if they are the same. */
   private static boolean isKey(Expression key) {
     DataType type = key.dataType();
-    boolean isExact = type instanceof IntegralType || type instanceof DateType || type.equals(StringType$.MODULE$);
+    boolean isExact =
+        type instanceof IntegralType
+            || type instanceof DateType
+            || type.equals(StringType$.MODULE$);
     return key instanceof AttributeReference && isExact;
   }
 
-  /** The groups with the rows under them that `other`, by a column of it, leaves; the same where that is not known. */
-  private LogicalPlan ofFew(LogicalPlan groups, Attribute key, LogicalPlan other, Attribute column) {
+  /**
+   * The groups with the rows under them that `other`, by a column of it, leaves; the same where
+   * that is not known.
+   */
+  private LogicalPlan ofFew(
+      LogicalPlan groups, Attribute key, LogicalPlan other, Attribute column) {
     if (groups instanceof Filter || groups instanceof Project) {
       LogicalPlan child = groups.children().head();
       Attribute origin = origin(groups, key);
@@ -145,8 +164,8 @@ public final class SemiJoinReduction extends scala.runtime.AbstractPartialFuncti
   }
 
   /**
-   * A filtered scan, and its column among whose values are all those of a column of the plan; null where none is known.
-   * Joins that keep rows without a match pass on those of one side only.
+   * A filtered scan, and its column among whose values are all those of a column of the plan; null
+   * where none is known. Joins that keep rows without a match pass on those of one side only.
    */
   private Object[] few(LogicalPlan plan, Attribute column, double rowsMax) {
     if (isFew(plan, rowsMax)) return new Object[] {plan, column};
@@ -159,14 +178,17 @@ public final class SemiJoinReduction extends scala.runtime.AbstractPartialFuncti
     boolean isInner = join.joinType() == Inner$.MODULE$;
     boolean isSemi = join.joinType() == LeftSemi$.MODULE$;
     Object[] found = null;
-    if (isInner || isSemi || join.joinType() == LeftOuter$.MODULE$) found = within(join.left(), column, rowsMax);
+    if (isInner || isSemi || join.joinType() == LeftOuter$.MODULE$)
+      found = within(join.left(), column, rowsMax);
     if (found == null && isInner) found = within(join.right(), column, rowsMax);
     List<Expression>[] keys = found == null && (isInner || isSemi) ? keys(join) : null;
     for (int i = 0; keys != null && found == null && i < keys[0].size(); i++) {
       Expression onLeft = keys[0].get(i);
       Expression onRight = keys[1].get(i);
-      if (onLeft.semanticEquals(column) && isKey(onRight)) found = within(join.right(), (Attribute) onRight, rowsMax);
-      else if (onRight.semanticEquals(column) && isKey(onLeft)) found = within(join.left(), (Attribute) onLeft, rowsMax);
+      if (onLeft.semanticEquals(column) && isKey(onRight))
+        found = within(join.right(), (Attribute) onRight, rowsMax);
+      else if (onRight.semanticEquals(column) && isKey(onLeft))
+        found = within(join.left(), (Attribute) onLeft, rowsMax);
     }
     return found;
   }
@@ -175,7 +197,10 @@ public final class SemiJoinReduction extends scala.runtime.AbstractPartialFuncti
     return plan.outputSet().contains(column) ? few(plan, column, rowsMax) : null;
   }
 
-  /** A scan of ours with a filter that leaves few rows, which surely can be broadcast, and is the same each time. */
+  /**
+   * A scan of ours with a filter that leaves few rows, which surely can be broadcast, and is the
+   * same each time.
+   */
   private boolean isFew(LogicalPlan plan, double rowsMax) {
     scala.Option found = ScanOperation$.MODULE$.unapply(plan);
     if (found.isEmpty() || !RemainingFiles.isOurs(((scala.Tuple4) found.get())._4())) return false;
@@ -199,7 +224,8 @@ public final class SemiJoinReduction extends scala.runtime.AbstractPartialFuncti
   }
 
   /** The rows of the plan that have a match, as far below its inner joins as the column is. */
-  private static LogicalPlan joined(LogicalPlan plan, Attribute column, LogicalPlan few, Attribute key) {
+  private static LogicalPlan joined(
+      LogicalPlan plan, Attribute column, LogicalPlan few, Attribute key) {
     if (plan instanceof Project || plan instanceof Filter) {
       LogicalPlan child = plan.children().head();
       Attribute origin = origin(plan, column);
@@ -213,7 +239,11 @@ public final class SemiJoinReduction extends scala.runtime.AbstractPartialFuncti
       LogicalPlan side = joined(onLeft ? join.left() : join.right(), column, few, key);
       if (side == (onLeft ? join.left() : join.right())) return plan;
       return join.copy(
-          onLeft ? side : join.left(), onLeft ? join.right() : side, join.joinType(), join.condition(), join.hint());
+          onLeft ? side : join.left(),
+          onLeft ? join.right() : side,
+          join.joinType(),
+          join.condition(),
+          join.hint());
     }
     boolean isJoined = plan instanceof Join && ((Join) plan).right().sameResult(few);
     if (isJoined || plan.outputSet().intersect(few.outputSet()).nonEmpty()) return plan;

@@ -35,23 +35,40 @@ import org.apache.spark.sql.execution.window.WindowExec;
 import org.apache.spark.sql.execution.window.WindowGroupLimitExec;
 
 /**
- * Leaves out the exchanges of rows that are all in one partition. Spark does so by itself above a scan of one task, and
- * no more above a join of two of them, an expansion or a union: those do not tell that they have one partition.
+ * Leaves out the exchanges of rows that are all in one partition. Spark does so by itself above a
+ * scan of one task, and no more above a join of two of them, an expansion or a union: those do not
+ * tell that they have one partition.
  *
- * A plan has one partition if its scans have and each operator above them keeps it, of a list of operators; so all
- * exchanges in it are left out together, and none where one side of a join or union would go on to have several. What
- * users ask for, as by `repartition`, is done; a rebalancing asks for no number.
+ * <p>A plan has one partition if its scans have and each operator above them keeps it, of a list of
+ * operators; so all exchanges in it are left out together, and none where one side of a join or
+ * union would go on to have several. What users ask for, as by `repartition`, is done; a
+ * rebalancing asks for no number.
  */
 public final class SinglePartitionExchanges extends Rule {
-  private static final Set KEEPING = new HashSet<>(Arrays.asList(ProjectExec.class, FilterExec.class, SortExec.class, HashAggregateExec.class, ObjectHashAggregateExec.class,
-      SortAggregateExec.class, ExpandExec.class, WindowExec.class, WindowGroupLimitExec.class, LocalLimitExec.class,
-      GlobalLimitExec.class, TakeOrderedAndProjectExec.class, CollectLimitExec.class));
+  private static final Set KEEPING =
+      new HashSet<>(
+          Arrays.asList(
+              ProjectExec.class,
+              FilterExec.class,
+              SortExec.class,
+              HashAggregateExec.class,
+              ObjectHashAggregateExec.class,
+              SortAggregateExec.class,
+              ExpandExec.class,
+              WindowExec.class,
+              WindowGroupLimitExec.class,
+              LocalLimitExec.class,
+              GlobalLimitExec.class,
+              TakeOrderedAndProjectExec.class,
+              CollectLimitExec.class));
 
   public TreeNode apply(TreeNode plan) {
     return rewritten((SparkPlan) plan);
   }
 
-  /** Below the operators of several partitions that have one child, which is as well off with one. */
+  /**
+   * Below the operators of several partitions that have one child, which is as well off with one.
+   */
   private static SparkPlan rewritten(SparkPlan plan) {
     SparkPlan one = inOne(plan);
     if (one != null) return one;
@@ -78,9 +95,10 @@ public final class SinglePartitionExchanges extends Rule {
   }
 
   private static SparkPlan ofExchange(ShuffleExchangeExec exchange) {
-    boolean isAsked = exchange.shuffleOrigin() != ENSURE_REQUIREMENTS$.MODULE$
-        && exchange.shuffleOrigin() != REBALANCE_PARTITIONS_BY_COL$.MODULE$
-        && exchange.shuffleOrigin() != REBALANCE_PARTITIONS_BY_NONE$.MODULE$;
+    boolean isAsked =
+        exchange.shuffleOrigin() != ENSURE_REQUIREMENTS$.MODULE$
+            && exchange.shuffleOrigin() != REBALANCE_PARTITIONS_BY_COL$.MODULE$
+            && exchange.shuffleOrigin() != REBALANCE_PARTITIONS_BY_NONE$.MODULE$;
     SparkPlan one = isAsked ? null : inOne(exchange.child());
     if (one != null) return told(one);
     if (exchange.outputPartitioning().numPartitions() != 1) return null;
@@ -88,7 +106,10 @@ public final class SinglePartitionExchanges extends Rule {
     return better == exchange.child() ? exchange : over(exchange, better);
   }
 
-  /** As of one partition: expanded rows tell of none, and joins take no sides that tell of different numbers. */
+  /**
+   * As of one partition: expanded rows tell of none, and joins take no sides that tell of different
+   * numbers.
+   */
   private static SparkPlan told(SparkPlan one) {
     return one.outputPartitioning().numPartitions() == 1 ? one : new CoalesceExec(1, one);
   }

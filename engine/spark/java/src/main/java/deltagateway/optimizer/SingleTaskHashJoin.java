@@ -17,10 +17,10 @@ import org.apache.spark.sql.execution.SparkStrategies;
 import org.apache.spark.sql.execution.SparkStrategy;
 
 /**
- * Joins of a query of one task: the side that Spark would broadcast, by its size, is hashed by the task itself, which
- * takes no job and no more memory. Each row of the other side is copied on its way into such a join, and not into one
- * with a broadcast side, which is the faster one where rows are many. All other joins, those with hints among them, are
- * left to Spark.
+ * Joins of a query of one task: the side that Spark would broadcast, by its size, is hashed by the
+ * task itself, which takes no job and no more memory. Each row of the other side is copied on its
+ * way into such a join, and not into one with a broadcast side, which is the faster one where rows
+ * are many. All other joins, those with hints among them, are left to Spark.
  */
 public final class SingleTaskHashJoin extends SparkStrategy {
   private static final long ROWS_MAX = 200000;
@@ -38,7 +38,8 @@ public final class SingleTaskHashJoin extends SparkStrategy {
     JoinHint hint = plan instanceof Join ? hint((Join) plan) : null;
     if (hint == null) return ScalaConversions.seq(new ArrayList<>());
     Join join = (Join) plan;
-    return planner.JoinSelection().apply(join.copy(join.left(), join.right(), join.joinType(), join.condition(), hint));
+    return planner.JoinSelection()
+        .apply(join.copy(join.left(), join.right(), join.joinType(), join.condition(), hint));
   }
 
   /** To hash one side; null for neither. */
@@ -51,8 +52,11 @@ public final class SingleTaskHashJoin extends SparkStrategy {
     boolean isLeft = side.get() == BuildLeft$.MODULE$;
     if (isLeft && !selection.canBuildShuffledHashJoinLeft(join.joinType())) return null;
     if (!isLeft && !selection.canBuildShuffledHashJoinRight(join.joinType())) return null;
-    scala.Option<HintInfo> hashed = new scala.Some<>(new HintInfo(new scala.Some<>(SHUFFLE_HASH$.MODULE$)));
-    return isLeft ? new JoinHint(hashed, ScalaConversions.none()) : new JoinHint(ScalaConversions.none(), hashed);
+    scala.Option<HintInfo> hashed =
+        new scala.Some<>(new HintInfo(new scala.Some<>(SHUFFLE_HASH$.MODULE$)));
+    return isLeft
+        ? new JoinHint(hashed, ScalaConversions.none())
+        : new JoinHint(ScalaConversions.none(), hashed);
   }
 
   private static boolean hasFewRows(LogicalPlan side) {

@@ -16,8 +16,9 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.LongType$;
 
 /**
- * Comparisons of a decimal column of up to 18 digits with values of its type, in longs: which row a filter leaves is the
- * same. It is for filters that are planned: what is pushed down to files, and what files are chosen by, are decimals.
+ * Comparisons of a decimal column of up to 18 digits with values of its type, in longs: which row a
+ * filter leaves is the same. It is for filters that are planned: what is pushed down to files, and
+ * what files are chosen by, are decimals.
  */
 public final class UnscaledDecimalComparisons extends scala.runtime.AbstractPartialFunction {
   private static final int DIGITS_MAX = 18;
@@ -26,7 +27,9 @@ public final class UnscaledDecimalComparisons extends scala.runtime.AbstractPart
 
   static FilterExec in(FilterExec filter) {
     Expression condition = filter.condition().transformDown(new UnscaledDecimalComparisons());
-    return condition.fastEquals(filter.condition()) ? filter : new FilterExec(condition, filter.child());
+    return condition.fastEquals(filter.condition())
+        ? filter
+        : new FilterExec(condition, filter.child());
   }
 
   public boolean isDefinedAt(Object node) {
@@ -43,7 +46,8 @@ public final class UnscaledDecimalComparisons extends scala.runtime.AbstractPart
   }
 
   private static boolean isNarrow(Expression operand) {
-    return operand.dataType() instanceof DecimalType && ((DecimalType) operand.dataType()).precision() <= DIGITS_MAX;
+    return operand.dataType() instanceof DecimalType
+        && ((DecimalType) operand.dataType()).precision() <= DIGITS_MAX;
   }
 
   private static boolean isValue(Expression operand) {

@@ -33,11 +33,12 @@ import org.apache.spark.sql.types.ShortType;
 /**
  * Finds the {@link UnscaledDecimal} of decimal expressions over the rows of one plan.
  *
- * A form is exact, whatever the values are. Nothing in it rounds, for it is found only where no scale is lost. Its
- * arithmetic is Spark's for BIGINT under ANSI, which raises where a long is too small, in sessions of either kind. And
- * each type on the way holds what is computed: it has 19 digits, as many as any long, or those that Spark's rules give to
- * the operands' types; so the decimals would not have overflowed either. The ranges only say whether a form is
- * worth to be tried, so it does not matter to what it gives whether they are true.
+ * <p>A form is exact, whatever the values are. Nothing in it rounds, for it is found only where no
+ * scale is lost. Its arithmetic is Spark's for BIGINT under ANSI, which raises where a long is too
+ * small, in sessions of either kind. And each type on the way holds what is computed: it has 19
+ * digits, as many as any long, or those that Spark's rules give to the operands' types; so the
+ * decimals would not have overflowed either. The ranges only say whether a form is worth to be
+ * tried, so it does not matter to what it gives whether they are true.
  */
 public final class UnscaledDecimalRewrite {
   private static final int LONG_DIGITS = 19;
@@ -74,11 +75,16 @@ public final class UnscaledDecimalRewrite {
     if (decimal instanceof BinaryArithmetic) return ofArithmetic((BinaryArithmetic) decimal, type);
     if (decimal instanceof UnaryMinus) {
       UnscaledDecimal child = of(((UnaryMinus) decimal).child());
-      return child == null ? null : new UnscaledDecimal(new UnaryMinus(child.expression, true), child.range.negated());
+      return child == null
+          ? null
+          : new UnscaledDecimal(new UnaryMinus(child.expression, true), child.range.negated());
     }
     if (decimal instanceof Abs) {
       UnscaledDecimal child = of(((Abs) decimal).child());
-      return child == null ? null : new UnscaledDecimal(new Abs(child.expression, true), child.range.with(child.range.negated()));
+      return child == null
+          ? null
+          : new UnscaledDecimal(
+              new Abs(child.expression, true), child.range.with(child.range.negated()));
     }
     if (decimal instanceof If) return ofIf((If) decimal);
     if (decimal instanceof CaseWhen) return ofCases((CaseWhen) decimal);
@@ -91,7 +97,8 @@ public final class UnscaledDecimalRewrite {
   }
 
   private static UnscaledDecimal ofLiteral(Literal literal) {
-    if (literal.value() == null) return new UnscaledDecimal(new Literal(null, LongType$.MODULE$), ValueRange.of(0, 0));
+    if (literal.value() == null)
+      return new UnscaledDecimal(new Literal(null, LongType$.MODULE$), ValueRange.of(0, 0));
     BigInteger unscaled = ((Decimal) literal.value()).toJavaBigDecimal().unscaledValue();
     ValueRange range = new ValueRange(unscaled, unscaled);
     if (!range.fitsLong() || ((Decimal) literal.value()).scale() != scale(literal)) return null;
@@ -108,10 +115,14 @@ public final class UnscaledDecimalRewrite {
     }
     int digits = digits(child.dataType());
     if (digits == 0 || whole < digits) return null;
-    ValueRange range = child instanceof Attribute ? columns.of((Attribute) child, rows) : ofType(child.dataType());
+    ValueRange range =
+        child instanceof Attribute ? columns.of((Attribute) child, rows) : ofType(child.dataType());
     if (range == null || !range.fitsLong()) return null;
     boolean isLong = child.dataType() instanceof LongType;
-    Expression number = isLong ? child : new Cast(child, LongType$.MODULE$, ScalaConversions.none(), EvalMode$.MODULE$.ANSI());
+    Expression number =
+        isLong
+            ? child
+            : new Cast(child, LongType$.MODULE$, ScalaConversions.none(), EvalMode$.MODULE$.ANSI());
     return scaled(new UnscaledDecimal(number, range), type.scale());
   }
 
@@ -125,7 +136,8 @@ public final class UnscaledDecimalRewrite {
     if (form.expression instanceof Literal && ((Literal) form.expression).value() != null) {
       return new UnscaledDecimal(literal(range.low.longValue()), range);
     }
-    return new UnscaledDecimal(new Multiply(form.expression, literal(factor.longValue()), checked()), range);
+    return new UnscaledDecimal(
+        new Multiply(form.expression, literal(factor.longValue()), checked()), range);
   }
 
   private UnscaledDecimal ofArithmetic(BinaryArithmetic operation, DecimalType type) {
@@ -138,7 +150,8 @@ public final class UnscaledDecimalRewrite {
       if (type.scale() != one.scale() + other.scale()) return null;
       if (!holds(type, one.precision() + other.precision() + 1)) return null;
       return new UnscaledDecimal(
-          new Multiply(left.expression, right.expression, checked()), left.range.times(right.range));
+          new Multiply(left.expression, right.expression, checked()),
+          left.range.times(right.range));
     }
     if (!(operation instanceof Add) && !(operation instanceof Subtract)) return null;
     int whole = Math.max(one.precision() - one.scale(), other.precision() - other.scale());
@@ -147,10 +160,12 @@ public final class UnscaledDecimalRewrite {
     right = scaled(right, type.scale() - other.scale());
     if (left == null || right == null) return null;
     if (operation instanceof Add) {
-      return new UnscaledDecimal(new Add(left.expression, right.expression, checked()), left.range.plus(right.range));
+      return new UnscaledDecimal(
+          new Add(left.expression, right.expression, checked()), left.range.plus(right.range));
     }
     return new UnscaledDecimal(
-        new Subtract(left.expression, right.expression, checked()), left.range.plus(right.range.negated()));
+        new Subtract(left.expression, right.expression, checked()),
+        left.range.plus(right.range.negated()));
   }
 
   private static boolean holds(DecimalType type, int digits) {
@@ -175,11 +190,14 @@ public final class UnscaledDecimalRewrite {
       range = range == null ? value.range : range.with(value.range);
       branches.add(new scala.Tuple2<>(branch._1(), value.expression));
     }
-    if (cases.elseValue().isEmpty()) return new UnscaledDecimal(new CaseWhen(ScalaConversions.seq(branches), ScalaConversions.none()), range);
+    if (cases.elseValue().isEmpty())
+      return new UnscaledDecimal(
+          new CaseWhen(ScalaConversions.seq(branches), ScalaConversions.none()), range);
     UnscaledDecimal otherwise = ofSame(cases.elseValue().get(), cases);
     if (otherwise == null) return null;
     return new UnscaledDecimal(
-        new CaseWhen(ScalaConversions.seq(branches), new scala.Some<>(otherwise.expression)), range.with(otherwise.range));
+        new CaseWhen(ScalaConversions.seq(branches), new scala.Some<>(otherwise.expression)),
+        range.with(otherwise.range));
   }
 
   private UnscaledDecimal ofFirst(Coalesce choice) {

@@ -2,9 +2,14 @@ package deltagateway.optimizer;
 
 import java.math.BigInteger;
 
-/** Between which whole numbers, both included, the values of an expression lie that are not null. */
+/**
+ * Between which whole numbers, both included, the values of an expression lie that are not null.
+ */
 public final class ValueRange {
-  /** A quarter of what a long holds: what a column is known to hold may be a little wrong without a failure. */
+  /**
+   * A quarter of what a long holds: what a column is known to hold may be a little wrong without a
+   * failure.
+   */
   private static final int BITS_MAX = 61;
 
   final BigInteger low;
@@ -48,7 +53,8 @@ public final class ValueRange {
 
   /** That of the sums of up to so many values, of which there may be none. */
   ValueRange summed(BigInteger count) {
-    return new ValueRange(low.min(BigInteger.ZERO).multiply(count), high.max(BigInteger.ZERO).multiply(count));
+    return new ValueRange(
+        low.min(BigInteger.ZERO).multiply(count), high.max(BigInteger.ZERO).multiply(count));
   }
 
   boolean fitsLong() {

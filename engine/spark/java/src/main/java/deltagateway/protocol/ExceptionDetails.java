@@ -30,21 +30,28 @@ import org.apache.spark.sql.catalyst.trees.SQLQueryContext;
 public final class ExceptionDetails {
   private static final Set<String> UNGROUPED = Set.of("MISSING_GROUP_BY", "MISSING_AGGREGATION");
 
-  /** Packages of stores' connectors and of their clients, which are on no class path that this is compiled with. */
+  /**
+   * Packages of stores' connectors and of their clients, which are on no class path that this is
+   * compiled with.
+   */
   private static final String[] CONNECTORS = {
-      "org.apache.hadoop.fs.s3a.", "org.apache.hadoop.fs.azurebfs.", "com.google.cloud.", "com.google.api.",
-      "software.amazon.awssdk.", "com.azure.", "com.microsoft.azure.", "org.apache.http."};
+    "org.apache.hadoop.fs.s3a.", "org.apache.hadoop.fs.azurebfs.", "com.google.cloud.",
+        "com.google.api.",
+    "software.amazon.awssdk.", "com.azure.", "com.microsoft.azure.", "org.apache.http."
+  };
+
   /** The connector's exceptions about files that are shorter than expected, or others by now. */
-  private static final Set<String> OF_FILES = Set.of(
-      "org.apache.hadoop.fs.s3a.RangeNotSatisfiableEOFException",
-      "org.apache.hadoop.fs.s3a.RemoteFileChangedException");
+  private static final Set<String> OF_FILES =
+      Set.of(
+          "org.apache.hadoop.fs.s3a.RangeNotSatisfiableEOFException",
+          "org.apache.hadoop.fs.s3a.RemoteFileChangedException");
 
   private ExceptionDetails() {}
 
   /**
-   * JSON: whether Spark is stopped, class, message, the innermost cause's message, whether memory ran out anywhere,
-   * whether a store failed, and for Spark's own errors condition, sqlstate, path and fragment (the text at fault), or the
-   * column of a table that a value was for.
+   * JSON: whether Spark is stopped, class, message, the innermost cause's message, whether memory
+   * ran out anywhere, whether a store failed, and for Spark's own errors condition, sqlstate, path
+   * and fragment (the text at fault), or the column of a table that a value was for.
    */
   public static String describe(Throwable failure) throws Exception {
     ObjectNode node = StatementRequest.JSON.createObjectNode();
@@ -60,7 +67,8 @@ public final class ExceptionDetails {
     if (shown == null) {
       shown = innermost;
       // Arrow's own exception does not travel from a task, only its text
-      outOfMemory |= String.valueOf(innermost.getMessage()).contains(OutOfMemoryException.class.getName());
+      outOfMemory |=
+          String.valueOf(innermost.getMessage()).contains(OutOfMemoryException.class.getName());
     }
     node.put("class", shown.getClass().getName());
     node.put("message", String.valueOf(shown.getMessage()));
@@ -86,10 +94,14 @@ public final class ExceptionDetails {
       if (OF_FILES.contains(name)) return false;
       for (String connector : CONNECTORS) if (name.startsWith(connector)) return true;
       if (cause instanceof EOFException) return false;
-      if (cause instanceof SocketException || cause instanceof SocketTimeoutException
-          || cause instanceof UnknownHostException || cause instanceof SSLException
-          || cause instanceof AccessDeniedException || cause instanceof AccessControlException
-          || cause instanceof RemoteException || cause instanceof BlockMissingException) {
+      if (cause instanceof SocketException
+          || cause instanceof SocketTimeoutException
+          || cause instanceof UnknownHostException
+          || cause instanceof SSLException
+          || cause instanceof AccessDeniedException
+          || cause instanceof AccessControlException
+          || cause instanceof RemoteException
+          || cause instanceof BlockMissingException) {
         return true;
       }
     }
@@ -110,12 +122,14 @@ public final class ExceptionDetails {
   /** Whether its condition only says where a query failed; the error is the cause. */
   private static boolean isWrapper(Throwable failure) {
     String condition = ((SparkThrowable) failure).getCondition();
-    return "TASK_WRITE_FAILED".equals(condition) || "STAGE_MATERIALIZATION_MULTIPLE_FAILURES".equals(condition);
+    return "TASK_WRITE_FAILED".equals(condition)
+        || "STAGE_MATERIALIZATION_MULTIPLE_FAILURES".equals(condition);
   }
 
   /** The cause; of several stages that failed at the same time, the first one's error. */
   private static Throwable causeOf(Throwable failure) {
-    if (failure.getCause() != null || !hasCondition(failure) || !isWrapper(failure)) return failure.getCause();
+    if (failure.getCause() != null || !hasCondition(failure) || !isWrapper(failure))
+      return failure.getCause();
     Throwable[] suppressed = failure.getSuppressed();
     return suppressed.length > 0 ? suppressed[0] : null;
   }
@@ -130,12 +144,15 @@ public final class ExceptionDetails {
     if (!(failure instanceof ExtendedAnalysisException)) return;
     scala.Option<LogicalPlan> plan = ((ExtendedAnalysisException) failure).plan();
     if (!plan.isDefined()) return;
-    scala.collection.Iterator<Aggregate> aggregates = plan.get().collect(new Aggregates()).iterator();
+    scala.collection.Iterator<Aggregate> aggregates =
+        plan.get().collect(new Aggregates()).iterator();
     while (aggregates.hasNext()) {
       Aggregate aggregate = aggregates.next();
-      scala.collection.Iterator<NamedExpression> selected = aggregate.aggregateExpressions().iterator();
+      scala.collection.Iterator<NamedExpression> selected =
+          aggregate.aggregateExpressions().iterator();
       while (selected.hasNext()) {
-        AttributeReference column = ungrouped((Expression) selected.next(), aggregate.groupingExpressions());
+        AttributeReference column =
+            ungrouped((Expression) selected.next(), aggregate.groupingExpressions());
         if (column == null) continue;
         node.put("ungrouped", column.name());
         place(column.origin(), node);
@@ -144,7 +161,8 @@ public final class ExceptionDetails {
     }
   }
 
-  private static AttributeReference ungrouped(Expression expression, scala.collection.immutable.Seq<Expression> groups) {
+  private static AttributeReference ungrouped(
+      Expression expression, scala.collection.immutable.Seq<Expression> groups) {
     if (expression instanceof AggregateExpression) return null;
     scala.collection.Iterator<Expression> each = groups.iterator();
     while (each.hasNext()) {

@@ -35,8 +35,9 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Filters as JSON for `engine/spark/filters.py`: each node an array of its kind and its parts, null for whatever is not
- * among these kinds. Types go by the names of the log, dates and timestamps as numbers, as Spark holds them.
+ * Filters as JSON for `engine/spark/filters.py`: each node an array of its kind and its parts, null
+ * for whatever is not among these kinds. Types go by the names of the log, dates and timestamps as
+ * numbers, as Spark holds them.
  */
 public final class FilterJson {
   private final ComputedColumns shown;
@@ -46,15 +47,21 @@ public final class FilterJson {
     this.shown = shown;
   }
 
-  /** In an order of their own, without those of which nothing is said: the same filters are the same question. */
-  public ArrayNode of(scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters) {
+  /**
+   * In an order of their own, without those of which nothing is said: the same filters are the same
+   * question.
+   */
+  public ArrayNode of(
+      scala.collection.immutable.Seq<Expression> partitionFilters,
+      scala.collection.immutable.Seq<Expression> dataFilters) {
     Map<String, JsonNode> trees = new TreeMap<>();
     addAll(trees, partitionFilters);
     addAll(trees, dataFilters);
     return StatementRequest.JSON.createArrayNode().addAll(trees.values());
   }
 
-  private void addAll(Map<String, JsonNode> trees, scala.collection.immutable.Seq<Expression> filters) {
+  private void addAll(
+      Map<String, JsonNode> trees, scala.collection.immutable.Seq<Expression> filters) {
     List<Expression> expressions = ScalaConversions.list(filters);
     for (int i = 0; i < expressions.size(); i++) {
       if (TableScan.isLive(expressions.get(i))) continue;
@@ -66,12 +73,15 @@ public final class FilterJson {
   private JsonNode node(Expression expression) {
     String made = shown == null ? null : shown.name(expression);
     if (made != null) return StatementRequest.JSON.createArrayNode().add("column").add(made);
-    if (expression instanceof AttributeReference || expression instanceof GetStructField) return column(expression);
-    if (expression instanceof Literal) return literal(((Literal) expression).value(), expression.dataType());
+    if (expression instanceof AttributeReference || expression instanceof GetStructField)
+      return column(expression);
+    if (expression instanceof Literal)
+      return literal(((Literal) expression).value(), expression.dataType());
     if (expression instanceof Cast) {
       return unary("cast", ((Cast) expression).child()).add(expression.dataType().typeName());
     }
-    if (expression instanceof KnownNotNull) return node(((KnownNotNull) expression).child()); // see MixedPartitionFilters
+    if (expression instanceof KnownNotNull)
+      return node(((KnownNotNull) expression).child()); // see MixedPartitionFilters
     if (expression instanceof InSet) return in((InSet) expression);
     String kind = kind(expression);
     if (kind == null) return StatementRequest.JSON.nullNode();
@@ -106,15 +116,22 @@ public final class FilterJson {
   private static JsonNode column(Expression expression) {
     if (expression instanceof AttributeReference) {
       if (isMetadata((AttributeReference) expression)) return StatementRequest.JSON.nullNode();
-      return StatementRequest.JSON.createArrayNode().add("column").add(((AttributeReference) expression).name());
+      return StatementRequest.JSON
+          .createArrayNode()
+          .add("column")
+          .add(((AttributeReference) expression).name());
     }
     GetStructField field = (GetStructField) expression;
-    boolean hasPath = field.child() instanceof AttributeReference || field.child() instanceof GetStructField;
+    boolean hasPath =
+        field.child() instanceof AttributeReference || field.child() instanceof GetStructField;
     JsonNode parent = hasPath ? column(field.child()) : StatementRequest.JSON.nullNode();
     return parent.isNull() ? parent : ((ArrayNode) parent).add(field.extractFieldName());
   }
 
-  /** Is it a field of `_metadata`? Spark plans with each by itself, under a name that a column may have too. */
+  /**
+   * Is it a field of `_metadata`? Spark plans with each by itself, under a name that a column may
+   * have too.
+   */
   static boolean isMetadata(AttributeReference attribute) {
     return FileSourceMetadataAttribute$.MODULE$.isValid(attribute.metadata());
   }
@@ -122,7 +139,8 @@ public final class FilterJson {
   private JsonNode in(InSet expression) {
     ArrayNode node = unary("in", expression.child());
     DataType type = expression.child().dataType();
-    for (scala.collection.Iterator<Object> values = expression.hset().iterator(); values.hasNext(); ) {
+    for (scala.collection.Iterator<Object> values = expression.hset().iterator();
+        values.hasNext(); ) {
       node.add(literal(values.next(), type));
     }
     return node;
@@ -136,11 +154,14 @@ public final class FilterJson {
       return node.add(Double.toString(((Number) value).doubleValue()));
     }
     if (value instanceof Number) return node.add(((Number) value).longValue());
-    if (value instanceof Decimal) return node.add(((Decimal) value).toJavaBigDecimal().toPlainString());
-    if (value instanceof byte[]) return node.add(Base64.getEncoder().encodeToString((byte[]) value));
+    if (value instanceof Decimal)
+      return node.add(((Decimal) value).toJavaBigDecimal().toPlainString());
+    if (value instanceof byte[])
+      return node.add(Base64.getEncoder().encodeToString((byte[]) value));
     if (value instanceof UTF8String) {
       String text = value.toString();
-      if (UTF8String.fromString(text).equals(value)) return node.add(text); // else it is no text, and not to be said
+      if (UTF8String.fromString(text).equals(value))
+        return node.add(text); // else it is no text, and not to be said
     }
     return StatementRequest.JSON.nullNode();
   }

@@ -9,9 +9,9 @@ import py4j.Py4JPythonClientPerThread;
 import py4j.Py4JServerConnection;
 
 /**
- * Answers of calls go out as they are written. py4j writes an answer of more than some 8000 characters in pieces, of
- * which the system would hold the later ones back until Python has acknowledged the first, and Python's system does that
- * after 40 ms, having nothing to send.
+ * Answers of calls go out as they are written. py4j writes an answer of more than some 8000
+ * characters in pieces, of which the system would hold the later ones back until Python has
+ * acknowledged the first, and Python's system does that after 40 ms, having nothing to send.
  */
 public final class ImmediateResponses extends DefaultGatewayServerListener {
   private ImmediateResponses() {}

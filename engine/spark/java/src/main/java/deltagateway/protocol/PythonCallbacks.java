@@ -12,7 +12,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
-/** What Python answers while Spark plans, from any thread; see engine/spark/driver_callbacks.py for what goes over the wire. */
+/**
+ * What Python answers while Spark plans, from any thread; see engine/spark/driver_callbacks.py for
+ * what goes over the wire.
+ */
 public final class PythonCallbacks {
   private final int port;
   private final String password;
@@ -23,7 +26,8 @@ public final class PythonCallbacks {
   }
 
   /** A failure is told to the statement on Python's side, here it only ends the planning. */
-  public ScanFiles files(JsonNode question, StructType constants, String timeZone) throws Exception {
+  public ScanFiles files(JsonNode question, StructType constants, String timeZone)
+      throws Exception {
     Socket socket = ask(question);
     try {
       InputStream in = new BufferedInputStream(socket.getInputStream(), 1 << 16);
@@ -39,11 +43,14 @@ public final class PythonCallbacks {
   public long messages(JsonNode question, List<byte[]> messages) throws IOException {
     Socket socket = ask(question);
     try {
-      DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16));
+      DataInputStream in =
+          new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16));
       String failure = line(in);
       if (!failure.equals("null")) throw new IllegalStateException("no rows: " + failure);
       long rows = 0;
-      for (int more = in.readInt(), length = in.readInt(); more >= 0; more = in.readInt(), length = in.readInt()) {
+      for (int more = in.readInt(), length = in.readInt();
+          more >= 0;
+          more = in.readInt(), length = in.readInt()) {
         byte[] message = new byte[length];
         in.readFully(message);
         messages.add(message);
@@ -83,7 +90,8 @@ public final class PythonCallbacks {
 
   private static String line(InputStream in) throws IOException {
     StringBuilder text = new StringBuilder();
-    for (int next = in.read(); next != '\n' && next >= 0; next = in.read()) text.append((char) next);
+    for (int next = in.read(); next != '\n' && next >= 0; next = in.read())
+      text.append((char) next);
     return text.toString();
   }
 }

@@ -2,7 +2,10 @@ package deltagateway.protocol;
 
 import org.apache.spark.sql.catalyst.trees.Origin;
 
-/** What the engine itself refuses, as a kind that Python turns into one of its named errors, and the thing refused. */
+/**
+ * What the engine itself refuses, as a kind that Python turns into one of its named errors, and the
+ * thing refused.
+ */
 public final class RejectionException extends RuntimeException {
   private final String kind;
   private final String subject;

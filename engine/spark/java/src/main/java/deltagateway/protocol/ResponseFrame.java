@@ -16,12 +16,13 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The answer of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian), the header, and the
- * record batch messages of a small result. The header has the columns (name, Spark's type as JSON, its DDL spelling,
- * comment), the session's time zone, and the segments: for each partition the file that holds its messages (null: the
- * body of this frame), offset and length, how many rows are in all of them, whether the query gives them again
- * ({@link Volatility}), and how long the steps took ({@link StepTimings}); or, of columns alone, the traits ({@link CrossRowExpressions})
- * and the variables that are read.
+ * The answer of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian),
+ * the header, and the record batch messages of a small result. The header has the columns (name,
+ * Spark's type as JSON, its DDL spelling, comment), the session's time zone, and the segments: for
+ * each partition the file that holds its messages (null: the body of this frame), offset and
+ * length, how many rows are in all of them, whether the query gives them again ({@link
+ * Volatility}), and how long the steps took ({@link StepTimings}); or, of columns alone, the traits
+ * ({@link CrossRowExpressions}) and the variables that are read.
  */
 public final class ResponseFrame {
   private ResponseFrame() {}
@@ -33,7 +34,8 @@ public final class ResponseFrame {
     return frame(header, new byte[0]);
   }
 
-  public static byte[] ofResult(StructType schema, String timeZone, ResultSpool spool, String repeatable, StepTimings steps)
+  public static byte[] ofResult(
+      StructType schema, String timeZone, ResultSpool spool, String repeatable, StepTimings steps)
       throws Exception {
     ObjectNode header = header(schema, timeZone);
     header.set("steps_us", steps.micros());

@@ -23,11 +23,22 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** One statement as Python hands it over: everything in one JSON text, so that it takes one call. */
+/**
+ * One statement as Python hands it over: everything in one JSON text, so that it takes one call.
+ */
 public final class StatementRequest {
   public static final ObjectMapper JSON = new ObjectMapper();
-  private static final List<String> OF_ONE_RUN = Arrays.asList("id", "instant_us", "spool", "result_bytes_max", "rows_wanted", "bytes_wanted", "pool", "announces_rows",
-    "tells_lineage");
+  private static final List<String> OF_ONE_RUN =
+      Arrays.asList(
+          "id",
+          "instant_us",
+          "spool",
+          "result_bytes_max",
+          "rows_wanted",
+          "bytes_wanted",
+          "pool",
+          "announces_rows",
+          "tells_lineage");
 
   public final StepTimings steps = new StepTimings();
   public final String id;
@@ -36,27 +47,42 @@ public final class StatementRequest {
   public final String text;
   public final Scan[] scans;
   public final View[] views;
+
   /** Relations in bodies of functions that the reader may not read directly. */
   private final Set<String> hiddenRelations;
+
   /** Rows that are in no files ({@link PythonRowsRelation}). */
   public final JsonNode given;
+
   public final JsonNode parameters;
   public final SessionVariables variables;
+
   /** The name of calls of functions that have other settings ({@link FunctionBodies}). */
   public final String bodyCall;
+
   public final String spoolPath;
   public final long resultBytesMax;
+
   /** The query may stop when its first rows are so many, or have more bytes than that. */
   public final long rowsWanted;
+
   public final long bytesWanted;
+
   /** Whether the first rows are announced while others are computed. */
   public final boolean announcesRows;
+
   /** What its tasks share Spark's time in; null: Spark's default pool. */
   public final String pool;
+
   /** Whether it is asked where its columns come from. */
   public final boolean tellsLineage;
-  /** All but what is of this run alone: requests of the same meaning have the same plan under the same settings. */
+
+  /**
+   * All but what is of this run alone: requests of the same meaning have the same plan under the
+   * same settings.
+   */
   public final String meaning;
+
   private final JsonNode rest;
 
   public StatementRequest(String json) throws Exception {
@@ -91,7 +117,8 @@ public final class StatementRequest {
   /** Of its meaning what its columns follow from: not how large the tables are. */
   public String shape() {
     JsonNode shape = rest.deepCopy();
-    for (Iterator<JsonNode> all = shape.get("scans").elements(); all.hasNext(); ) ((ObjectNode) all.next()).remove("bytes");
+    for (Iterator<JsonNode> all = shape.get("scans").elements(); all.hasNext(); )
+      ((ObjectNode) all.next()).remove("bytes");
     return shape.toString();
   }
 
@@ -128,34 +155,46 @@ public final class StatementRequest {
   }
 
   /**
-   * A table of the statement: its name in the text, that of its hidden column, where it lies and where its log may lead, its columns, those of its files (of the same shape),
-   * and which columns are constants. `deletionVectors`, `selectedRows` and `toldRows` are the names of more constants, of
-   * vectors whose rows are left out, alone are read, or are told from the others; null where no file has one.
-   * Scans of the same `source` have the same files, of so many `bytes`. `rowTracking` is null where row ids are not known
-   * or not asked for. `format` is null for the files of a table.
+   * A table of the statement: its name in the text, that of its hidden column, where it lies and
+   * where its log may lead, its columns, those of its files (of the same shape), and which columns
+   * are constants. `deletionVectors`, `selectedRows` and `toldRows` are the names of more
+   * constants, of vectors whose rows are left out, alone are read, or are told from the others;
+   * null where no file has one. Scans of the same `source` have the same files, of so many `bytes`.
+   * `rowTracking` is null where row ids are not known or not asked for. `format` is null for the
+   * files of a table.
    */
   public static final class Scan {
     /** In the metadata of a column as it is read, of which another one is made. */
     public static final String READ = "gateway.read";
+
     public final String relation;
     public final String metadata;
     public final String root;
+
     /** The path in a volume that is shown in place of `root`; empty for files elsewhere. */
     final String shownRoot;
+
     /** Constants that hold paths of files. */
     public final Set<String> pathColumns;
+
     final String[] allowedRoots;
     final String[] excludedRoots;
     final boolean acceptsHardLinks;
+
     /** Of credentials for its files alone, or null. */
     public final String lease;
+
     public final int source;
+
     /** Whether nothing may be seen of which of its files a filter leaves. */
     public final boolean hidden;
+
     public final long bytes;
     public final StructType schema;
+
     /** The columns as they are read, of which {@link #shown} makes those of `schema`. */
     public final StructType read;
+
     public final Map shown;
     public final StructType physical;
     public final boolean byId;
@@ -191,7 +230,8 @@ public final class StatementRequest {
       deletionVectors = vectors(node, "deletion_vector");
       selectedRows = vectors(node, "selected_rows");
       toldRows = vectors(node, "told_rows");
-      rowTracking = node.get("row_tracking").isNull() ? null : new RowTracking(node.get("row_tracking"));
+      rowTracking =
+          node.get("row_tracking").isNull() ? null : new RowTracking(node.get("row_tracking"));
       format = node.get("format").isNull() ? null : new OtherFormat(node.get("format"));
       StructType constants = new StructType();
       for (Iterator<JsonNode> names = node.get("partition_columns").elements(); names.hasNext(); ) {
@@ -225,20 +265,31 @@ public final class StatementRequest {
       return ((StructType) DataType$.MODULE$.fromJson(json.textValue())).asNullable();
     }
 
-    /** What is shown may have the type of what is read, so that the type does not tell which of them a column is. */
+    /**
+     * What is shown may have the type of what is read, so that the type does not tell which of them
+     * a column is.
+     */
     private StructType readColumns(StructType columns) {
       StructType marked = new StructType();
       for (int i = 0; i < columns.length(); i++) {
         StructField field = columns.fields()[i];
-        marked = marked.add(shown.containsKey(field.name())
-            ? new StructField(field.name(), field.dataType(), true, new MetadataBuilder().putBoolean(READ, true).build())
-            : field);
+        marked =
+            marked.add(
+                shown.containsKey(field.name())
+                    ? new StructField(
+                        field.name(),
+                        field.dataType(),
+                        true,
+                        new MetadataBuilder().putBoolean(READ, true).build())
+                    : field);
       }
       return marked;
     }
   }
 
-  /** How files that are no table's are read; `infers`: their columns are what Spark finds in them. */
+  /**
+   * How files that are no table's are read; `infers`: their columns are what Spark finds in them.
+   */
   public static final class OtherFormat {
     public final String kind;
     public final scala.collection.immutable.Map<String, String> options;
@@ -248,7 +299,8 @@ public final class StatementRequest {
       kind = node.get("kind").textValue();
       infers = node.get("infers").booleanValue();
       Map<String, String> named = new HashMap<>();
-      for (Iterator<Map.Entry<String, JsonNode>> fields = node.get("options").fields(); fields.hasNext(); ) {
+      for (Iterator<Map.Entry<String, JsonNode>> fields = node.get("options").fields();
+          fields.hasNext(); ) {
         Map.Entry<String, JsonNode> field = fields.next();
         named.put(field.getKey(), field.getValue().textValue());
       }
@@ -256,12 +308,16 @@ public final class StatementRequest {
     }
   }
 
-  /** Names of two more constants, and of the columns in which files may keep the ids and versions of rows they took over. */
+  /**
+   * Names of two more constants, and of the columns in which files may keep the ids and versions of
+   * rows they took over.
+   */
   public static final class RowTracking {
     public final String baseRowId;
     public final String commitVersion;
     public final String rowIdColumn;
     public final String commitVersionColumn;
+
     /** Of these columns in files, or null. */
     public final long[] fieldIds;
 
@@ -294,9 +350,9 @@ public final class StatementRequest {
   }
 
   /**
-   * A view of the statement: its name in the text, its query, and what the query's columns are called. Only those of the
-   * session see its variables. Nothing of what is above a `barrier` is evaluated below it; nor what may fail above a
-   * `hidden` one. `unlisted` are columns of its query
+   * A view of the statement: its name in the text, its query, and what the query's columns are
+   * called. Only those of the session see its variables. Nothing of what is above a `barrier` is
+   * evaluated below it; nor what may fail above a `hidden` one. `unlisted` are columns of its query
    * that `*` does not show.
    */
   public static final class View {
@@ -307,8 +363,12 @@ public final class StatementRequest {
     public final boolean barrier;
     public final boolean hidden;
     public final boolean hidesPlaces;
-    /** Spark's settings under which it is analyzed besides the server's; null: the session's own. */
+
+    /**
+     * Spark's settings under which it is analyzed besides the server's; null: the session's own.
+     */
     public final Map<String, String> settings;
+
     public final Set<String> unlisted = new HashSet<>();
     public final String[] sources;
     public final String[] names;

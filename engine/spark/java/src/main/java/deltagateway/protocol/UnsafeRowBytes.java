@@ -17,8 +17,9 @@ import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Values that leave Spark and come back as they were: rows in Spark's own binary form, with their type. No other form
- * is exact for every type (NaN, a timestamp in another session zone, a variant, an interval in an array).
+ * Values that leave Spark and come back as they were: rows in Spark's own binary form, with their
+ * type. No other form is exact for every type (NaN, a timestamp in another session zone, a variant,
+ * an interval in an array).
  */
 public final class UnsafeRowBytes {
   private UnsafeRowBytes() {}
@@ -32,7 +33,8 @@ public final class UnsafeRowBytes {
     for (int i = 0; i < rows.length; i++) {
       byte[] bytes = projection.apply(rows[i]).getBytes();
       total += bytes.length;
-      if (total > bytesMax) throw new RejectionException("result too large", Long.toString(bytesMax));
+      if (total > bytesMax)
+        throw new RejectionException("result too large", Long.toString(bytesMax));
       texts.add(Base64.getEncoder().encodeToString(bytes));
     }
   }
@@ -45,12 +47,17 @@ public final class UnsafeRowBytes {
     UnsafeRow row = new UnsafeRow(type.length());
     row.pointTo(bytes, bytes.length);
     DataType columnType = type.fields()[column].dataType();
-    return new Literal(row.isNullAt(column) ? null : plain(row.get(column, columnType), columnType), columnType);
+    return new Literal(
+        row.isNullAt(column) ? null : plain(row.get(column, columnType), columnType), columnType);
   }
 
-  /** Only arrays, maps and structs that are not in the binary form can be spelled as SQL, in names and as parameters. */
+  /**
+   * Only arrays, maps and structs that are not in the binary form can be spelled as SQL, in names
+   * and as parameters.
+   */
   private static Object plain(Object value, DataType type) {
-    boolean nested = type instanceof ArrayType || type instanceof MapType || type instanceof StructType;
+    boolean nested =
+        type instanceof ArrayType || type instanceof MapType || type instanceof StructType;
     if (!nested) return value;
     Object external = CatalystTypeConverters$.MODULE$.createToScalaConverter(type).apply(value);
     return CatalystTypeConverters$.MODULE$.createToCatalystConverter(type).apply(external);

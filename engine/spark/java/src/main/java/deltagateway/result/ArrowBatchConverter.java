@@ -32,13 +32,18 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Rows as Arrow record batch messages, as Spark's own converter makes them (ArrowConverters.scala), in less time: the
- * digits of decimals and the bytes of strings are copied from where a row has them, without objects in between, and a
- * message goes into the file from the memory of its columns.
+ * Rows as Arrow record batch messages, as Spark's own converter makes them (ArrowConverters.scala),
+ * in less time: the digits of decimals and the bytes of strings are copied from where a row has
+ * them, without objects in between, and a message goes into the file from the memory of its
+ * columns.
  */
 public final class ArrowBatchConverter implements AutoCloseable {
-  /** About where a batch ends, since it is read as a whole; rows that were converted are not counted. */
+  /**
+   * About where a batch ends, since it is read as a whole; rows that were converted are not
+   * counted.
+   */
   private static final long BYTES_MAX = 4 << 20;
+
   /** Nested columns have memory for so many rows from the start, which grows. */
   private static final int NESTED_ROWS = 16;
 
@@ -51,12 +56,18 @@ public final class ArrowBatchConverter implements AutoCloseable {
   private ArrowRecordBatch batch;
   private long written;
 
-  ArrowBatchConverter(scala.collection.Iterator<InternalRow> rows, StructType schema, String timeZone, int rowsMax) {
+  ArrowBatchConverter(
+      scala.collection.Iterator<InternalRow> rows,
+      StructType schema,
+      String timeZone,
+      int rowsMax) {
     this.rows = rows;
     this.rowsMax = rowsMax;
-    Schema arrowSchema = ArrowUtils$.MODULE$.toArrowSchema(
-        schema, timeZone, false, false, ArrowUtils$.MODULE$.toArrowSchema$default$5());
-    this.allocator = ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("result", 0, Long.MAX_VALUE);
+    Schema arrowSchema =
+        ArrowUtils$.MODULE$.toArrowSchema(
+            schema, timeZone, false, false, ArrowUtils$.MODULE$.toArrowSchema$default$5());
+    this.allocator =
+        ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("result", 0, Long.MAX_VALUE);
     this.root = VectorSchemaRoot.create(arrowSchema, allocator);
     allocateNested(root.getFieldVectors());
     this.unloader = new VectorUnloader(root);
@@ -64,9 +75,10 @@ public final class ArrowBatchConverter implements AutoCloseable {
   }
 
   /**
-   * Allocates lists that may never have a value. Else Arrow takes one empty buffer for all of them, in all threads: one
-   * sets its length to that of the first offset, another back to 0. Then offsets are missing in the message, which ends
-   * processes that read it by pyarrow's `nbytes`, or the message cannot be written.
+   * Allocates lists that may never have a value. Else Arrow takes one empty buffer for all of them,
+   * in all threads: one sets its length to that of the first offset, another back to 0. Then
+   * offsets are missing in the message, which ends processes that read it by pyarrow's `nbytes`, or
+   * the message cannot be written.
    */
   private static void allocateNested(List<FieldVector> vectors) {
     for (FieldVector vector : vectors) {
@@ -101,8 +113,10 @@ public final class ArrowBatchConverter implements AutoCloseable {
     } while (++count < rowsMax && bytes < BYTES_MAX && rows.hasNext());
     writer.finish();
     batch = unloader.getRecordBatch();
-    if (batch.getLength() != count) { // rows of the batch before, say: better no result than one with other rows
-      throw new IllegalStateException(batch.getLength() + " rows are in a batch that was made of " + count);
+    if (batch.getLength()
+        != count) { // rows of the batch before, say: better no result than one with other rows
+      throw new IllegalStateException(
+          batch.getLength() + " rows are in a batch that was made of " + count);
     }
     return true;
   }
@@ -113,9 +127,10 @@ public final class ArrowBatchConverter implements AutoCloseable {
   }
 
   /**
-   * How many bytes of values the batch has: never more than who reads it counts (engine/types/value_bytes.py),
-   * who ends a result by that count. So there is no padding in it, no bits that say which values are null, since the
-   * reader drops them where none is, and one offset for each text or list.
+   * How many bytes of values the batch has: never more than who reads it counts
+   * (engine/types/value_bytes.py), who ends a result by that count. So there is no padding in it,
+   * no bits that say which values are null, since the reader drops them where none is, and one
+   * offset for each text or list.
    */
   long valueBytes() {
     return valueBytes(root.getFieldVectors());
@@ -132,7 +147,8 @@ public final class ArrowBatchConverter implements AutoCloseable {
   private static long ownBytes(FieldVector vector) {
     long count = vector.getValueCount();
     if (vector instanceof BitVector) return (count + 7) / 8;
-    if (vector instanceof BaseFixedWidthVector) return count * ((BaseFixedWidthVector) vector).getTypeWidth();
+    if (vector instanceof BaseFixedWidthVector)
+      return count * ((BaseFixedWidthVector) vector).getTypeWidth();
     if (vector instanceof BaseVariableWidthVector) {
       return count * Integer.BYTES + ((BaseVariableWidthVector) vector).sizeOfValueBuffer();
     }
@@ -188,7 +204,8 @@ public final class ArrowBatchConverter implements AutoCloseable {
     public void setValue(SpecializedGetters row, int ordinal) {
       if (!(row instanceof UnsafeRow)) {
         Decimal value = row.getDecimal(ordinal, precision, scale);
-        if (value.changePrecision(precision, scale)) vector.setSafe(count(), value.toJavaBigDecimal());
+        if (value.changePrecision(precision, scale))
+          vector.setSafe(count(), value.toJavaBigDecimal());
         else setNull();
       } else if (precision <= Decimal.MAX_LONG_DIGITS()) {
         vector.setSafe(count(), row.getLong(ordinal));
@@ -234,7 +251,11 @@ public final class ArrowBatchConverter implements AutoCloseable {
       Object base = text.getBaseObject();
       int length = text.numBytes();
       if (base instanceof byte[]) {
-        vector.setSafe(count(), (byte[]) base, (int) (text.getBaseOffset() - Platform.BYTE_ARRAY_OFFSET), length);
+        vector.setSafe(
+            count(),
+            (byte[]) base,
+            (int) (text.getBaseOffset() - Platform.BYTE_ARRAY_OFFSET),
+            length);
       } else { // in memory that Java does not manage
         vector.setSafe(count(), text.getBytes(), 0, length);
       }

@@ -16,10 +16,12 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Runs on executors: the rows of one partition as Arrow record batch messages, without a schema message.
+ * Runs on executors: the rows of one partition as Arrow record batch messages, without a schema
+ * message.
  *
- * Executors of the driver's own process write more than a little to a file, so that a result of any size passes without
- * going through the heap; others have no folder in common with the driver and send bytes.
+ * <p>Executors of the driver's own process write more than a little to a file, so that a result of
+ * any size passes without going through the heap; others have no folder in common with the driver
+ * and send bytes.
  */
 public final class ArrowPartition extends scala.runtime.AbstractFunction2 implements Serializable {
   private static final int ROWS_MAX = 16384;
@@ -33,7 +35,8 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
   private final String folder;
 
   /** `folder` is where files may be written, null for nowhere; it is gone when the statement is. */
-  public ArrowPartition(StructType schema, String timeZone, StatementRequest request, String folder) {
+  public ArrowPartition(
+      StructType schema, String timeZone, StatementRequest request, String folder) {
     this.schema = schema;
     this.timeZone = timeZone;
     this.bytesMax = request.resultBytesMax;
@@ -45,21 +48,29 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
   public Object apply(Object context, Object rows) {
     TaskContext task = (TaskContext) context;
     try {
-      return write((scala.collection.Iterator<InternalRow>) rows, task, task.partitionId() + "." + task.taskAttemptId());
+      return write(
+          (scala.collection.Iterator<InternalRow>) rows,
+          task,
+          task.partitionId() + "." + task.taskAttemptId());
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
   }
 
   /**
-   * Stops behind the batch that passes the limit, so that the receiver sees the limit passed; and where the partition
-   * alone has all rows that are wanted.
+   * Stops behind the batch that passes the limit, so that the receiver sees the limit passed; and
+   * where the partition alone has all rows that are wanted.
    */
-  public Part write(scala.collection.Iterator<InternalRow> rows, TaskContext context, String name) throws IOException {
+  public Part write(scala.collection.Iterator<InternalRow> rows, TaskContext context, String name)
+      throws IOException {
     ClientValues converter = ClientValues.of(schema, ZoneId.of(timeZone));
     StructType wireSchema = converter == null ? schema : (StructType) converter.type();
-    ArrowBatchConverter batches = new ArrowBatchConverter(
-        ClientValues.rows(rows, converter), wireSchema, timeZone, (int) Math.max(1, Math.min(ROWS_MAX, rowsWanted)));
+    ArrowBatchConverter batches =
+        new ArrowBatchConverter(
+            ClientValues.rows(rows, converter),
+            wireSchema,
+            timeZone,
+            (int) Math.max(1, Math.min(ROWS_MAX, rowsWanted)));
     ByteArrayOutputStream memory = new ByteArrayOutputStream();
     WritableByteChannel out = Channels.newChannel(memory);
     File file = null;
@@ -68,17 +79,22 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
     long counted = 0;
     boolean complete = false;
     try {
-      while (size <= bytesMax && batches.rows() < rowsWanted && values <= bytesWanted && batches.next()) {
+      while (size <= bytesMax
+          && batches.rows() < rowsWanted
+          && values <= bytesWanted
+          && batches.next()) {
         if (context != null) context.killTaskIfInterrupted();
         if (file == null && folder != null && size + batches.size() > MEMORY_MAX) {
           file = new File(folder, name);
           out = new FileOutputStream(file).getChannel();
-          for (ByteBuffer before = ByteBuffer.wrap(memory.toByteArray()); before.hasRemaining(); ) out.write(before);
+          for (ByteBuffer before = ByteBuffer.wrap(memory.toByteArray()); before.hasRemaining(); )
+            out.write(before);
         }
         values += batches.valueBytes();
         size += batches.writeTo(out);
         if (file != null) {
-          int partition = context == null ? 0 : context.partitionId(); // what was collected is a part by itself
+          int partition =
+              context == null ? 0 : context.partitionId(); // what was collected is a part by itself
           ResultSpool.grown(folder, partition, file.getPath(), size - counted, size);
           counted = size;
         }
@@ -97,7 +113,10 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
         : new Part(null, file.getPath(), size, values, batches.rows());
   }
 
-  /** What one partition gave: bytes, or the file that holds them, how many are of values, and the number of its rows. */
+  /**
+   * What one partition gave: bytes, or the file that holds them, how many are of values, and the
+   * number of its rows.
+   */
   public static final class Part implements Serializable {
     final byte[] bytes;
     final String path;

@@ -26,9 +26,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.unsafe.types.VariantVal;
 
 /**
- * Turns values that Arrow clients cannot read into text, at any depth: intervals of months as Hive writes them (`1-2`),
- * calendar intervals as Spark does, variants as JSON. Keys of type void, of which there are none, become strings too.
- * Rows without such values pass as they are.
+ * Turns values that Arrow clients cannot read into text, at any depth: intervals of months as Hive
+ * writes them (`1-2`), calendar intervals as Spark does, variants as JSON. Keys of type void, of
+ * which there are none, become strings too. Rows without such values pass as they are.
  */
 public abstract class ClientValues {
   abstract DataType type();
@@ -43,11 +43,13 @@ public abstract class ClientValues {
     if (type instanceof ArrayType) return items((ArrayType) type, zone);
     if (type instanceof MapType) return entries((MapType) type, zone);
     if (type instanceof StructType) return fields((StructType) type, zone);
-    if (type instanceof GeometryType || type instanceof GeographyType) throw new RejectionException("type", type.sql());
+    if (type instanceof GeometryType || type instanceof GeographyType)
+      throw new RejectionException("type", type.sql());
     return null;
   }
 
-  static scala.collection.Iterator<InternalRow> rows(final scala.collection.Iterator<InternalRow> rows, final ClientValues converter) {
+  static scala.collection.Iterator<InternalRow> rows(
+      final scala.collection.Iterator<InternalRow> rows, final ClientValues converter) {
     if (converter == null) return rows;
     return new scala.collection.AbstractIterator() {
       public boolean hasNext() {
@@ -121,7 +123,10 @@ public abstract class ClientValues {
 
     String text(Object value) {
       return IntervalUtils$.MODULE$.toYearMonthIntervalString(
-          ((Integer) value).intValue(), IntervalStringStyles$.MODULE$.HIVE_STYLE(), type.startField(), type.endField());
+          ((Integer) value).intValue(),
+          IntervalStringStyles$.MODULE$.HIVE_STYLE(),
+          type.startField(),
+          type.endField());
     }
   }
 
@@ -178,7 +183,8 @@ public abstract class ClientValues {
     }
 
     DataType type() {
-      return new MapType(((ArrayType) keys.type()).elementType(), ((ArrayType) values.type()).elementType(), true);
+      return new MapType(
+          ((ArrayType) keys.type()).elementType(), ((ArrayType) values.type()).elementType(), true);
     }
 
     Object convert(Object value) {
@@ -201,7 +207,8 @@ public abstract class ClientValues {
       StructField[] fields = new StructField[source.length];
       for (int i = 0; i < fields.length; i++) {
         DataType type = converters[i] == null ? source[i].dataType() : converters[i].type();
-        fields[i] = new StructField(source[i].name(), type, source[i].nullable(), source[i].metadata());
+        fields[i] =
+            new StructField(source[i].name(), type, source[i].nullable(), source[i].metadata());
       }
       return new StructType(fields);
     }

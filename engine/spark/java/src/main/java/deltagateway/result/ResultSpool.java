@@ -15,21 +15,27 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Collects the parts of a result by partition, in whatever order they come: small results in memory, larger ones in
- * files that Python maps. {@link #segments} gives back the order of the partitions.
+ * Collects the parts of a result by partition, in whatever order they come: small results in
+ * memory, larger ones in files that Python maps. {@link #segments} gives back the order of the
+ * partitions.
  *
- * Python grants the bytes that are written to files, but for the first few. Rows behind those that are wanted are left
- * out, and nobody has to compute them: the result has enough when the partitions from the first one on have.
+ * <p>Python grants the bytes that are written to files, but for the first few. Rows behind those
+ * that are wanted are left out, and nobody has to compute them: the result has enough when the
+ * partitions from the first one on have.
  *
- * With an announcer, Python is told of the rows in files while others are computed: of the partitions that ended, up to
- * the first one that did not, and of what the task of that one has written so far. Rows that were announced are final:
- * where Spark computes their partition again, the query fails.
+ * <p>With an announcer, Python is told of the rows in files while others are computed: of the
+ * partitions that ended, up to the first one that did not, and of what the task of that one has
+ * written so far. Rows that were announced are final: where Spark computes their partition again,
+ * the query fails.
  */
 public final class ResultSpool {
   private static final int MEMORY_MAX = 256 << 10;
+
   /** Bytes of files that are not asked for, and about how many are asked for at once. */
   private static final long FREE_BYTES = 4 << 20;
+
   private static final long GRANT_BYTES = 32 << 20;
+
   /** The spools of this process that tasks tell of their files, by folder. */
   private static final Map<String, ResultSpool> GROWING = new ConcurrentHashMap<>();
 
@@ -42,30 +48,45 @@ public final class ResultSpool {
   private OutputStream spilled;
   private long inline;
   private long total;
+
   /** Rows, and bytes of values, of the partitions before the first one that did not end. */
   private int firstOpen;
+
   private long rows;
   private long values;
   private final Object granting = new Object();
+
   /** Of all files, and of that what Python has granted; guarded by `granting`. */
   private long filed;
+
   private long granted = FREE_BYTES;
 
   /** Partitions that ended, with what they gave, and the files of tasks that did not. */
   private final BitSet ended = new BitSet();
+
   private final Map<Integer, long[]> counts = new HashMap<>();
   private final Map<Integer, Segment> written = new HashMap<>();
-  /** The first partition of which not all is announced, and what is announced of it; whether anything ever was. */
+
+  /**
+   * The first partition of which not all is announced, and what is announced of it; whether
+   * anything ever was.
+   */
   private int next;
+
   private Segment announced;
   private boolean hasAnnounced;
 
   /** `announcer` is null for a result that is wanted as a whole. */
-  public ResultSpool(StatementRequest request, PythonCallbacks questions, FirstRowsNotifier announcer) {
+  public ResultSpool(
+      StatementRequest request, PythonCallbacks questions, FirstRowsNotifier announcer) {
     this(new File(request.spoolPath), request, questions, announcer);
   }
 
-  private ResultSpool(File folder, StatementRequest request, PythonCallbacks questions, FirstRowsNotifier announcer) {
+  private ResultSpool(
+      File folder,
+      StatementRequest request,
+      PythonCallbacks questions,
+      FirstRowsNotifier announcer) {
     this.folder = folder;
     this.request = request;
     this.questions = questions;
@@ -74,8 +95,9 @@ public final class ResultSpool {
   }
 
   /**
-   * For the rows of another run of the query, in place of this one, which is closed: in a folder of its own, for tasks
-   * of the run that failed may still write. Files of which nobody was told go, and their bytes are granted.
+   * For the rows of another run of the query, in place of this one, which is closed: in a folder of
+   * its own, for tasks of the run that failed may still write. Files of which nobody was told go,
+   * and their bytes are granted.
    */
   public ResultSpool again(FirstRowsNotifier announcer) throws IOException {
     File other = new File(folder, "again");
@@ -83,7 +105,8 @@ public final class ResultSpool {
     ResultSpool spool = new ResultSpool(other, request, questions, announcer);
     if (hasAnnounced()) return spool;
     File[] files = folder.listFiles();
-    for (int i = 0; files != null && i < files.length; i++) if (files[i].isFile()) files[i].delete();
+    for (int i = 0; files != null && i < files.length; i++)
+      if (files[i].isFile()) files[i].delete();
     synchronized (granting) {
       spool.granted = granted;
     }
@@ -95,8 +118,12 @@ public final class ResultSpool {
     return folder.getPath();
   }
 
-  /** Called by a task of this process whose partition has `more` bytes in the file at `path`, so `size` so far. */
-  static void grown(String folder, int partition, String path, long more, long size) throws IOException {
+  /**
+   * Called by a task of this process whose partition has `more` bytes in the file at `path`, so
+   * `size` so far.
+   */
+  static void grown(String folder, int partition, String path, long more, long size)
+      throws IOException {
     ResultSpool spool = GROWING.get(folder);
     if (spool == null) return;
     spool.count(more);
@@ -108,7 +135,10 @@ public final class ResultSpool {
     announce();
   }
 
-  /** Counts bytes of files; where Python grants no more, that is told to the statement there, and the task fails. */
+  /**
+   * Counts bytes of files; where Python grants no more, that is told to the statement there, and
+   * the task fails.
+   */
   private void count(long more) throws IOException {
     synchronized (granting) {
       filed += more;
@@ -126,7 +156,10 @@ public final class ResultSpool {
     return hasAnnounced;
   }
 
-  /** False as soon as the result is larger than its limit, or there is enough of it; nothing more is kept then. */
+  /**
+   * False as soon as the result is larger than its limit, or there is enough of it; nothing more is
+   * kept then.
+   */
   public synchronized boolean add(int partition, ArrowPartition.Part part) throws IOException {
     if (hasEnough()) return false;
     total += part.size;
@@ -168,7 +201,8 @@ public final class ResultSpool {
 
   /** A result that fits in memory so far is not announced. */
   private void announce() throws IOException {
-    if (announcer == null || (spilled == null && written.isEmpty() && announced == null && !hasFile())) return;
+    if (announcer == null
+        || (spilled == null && written.isEmpty() && announced == null && !hasFile())) return;
     spill();
     for (; ended.get(next); next++) {
       Segment segment = segments.get(Integer.valueOf(next));
@@ -186,15 +220,19 @@ public final class ResultSpool {
   }
 
   private void announce(Segment segment) {
-    if (announced != null && !announced.path.equals(segment.path)) throw computedAgain(); // only files grow
+    if (announced != null && !announced.path.equals(segment.path))
+      throw computedAgain(); // only files grow
     announcer.rows(
-        segment.path != null ? segment : new Segment(spillFile().getPath(), segment.offset, segment.length));
+        segment.path != null
+            ? segment
+            : new Segment(spillFile().getPath(), segment.offset, segment.length));
     announced = segment;
     hasAnnounced = true;
   }
 
   private static IllegalStateException computedAgain() {
-    return new IllegalStateException("Rows of the result were lost after some of them had been sent");
+    return new IllegalStateException(
+        "Rows of the result were lost after some of them had been sent");
   }
 
   private File spillFile() {

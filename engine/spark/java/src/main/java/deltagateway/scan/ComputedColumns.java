@@ -18,13 +18,14 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.Metadata;
 
 /**
- * The columns of a scan that are made of what is read, known again in the filters of an optimized query: there the
- * expression stands that makes them. One that the optimizer has changed in another way is not known, and is no condition
- * to choose files by.
+ * The columns of a scan that are made of what is read, known again in the filters of an optimized
+ * query: there the expression stands that makes them. One that the optimizer has changed in another
+ * way is not known, and is no condition to choose files by.
  */
 public final class ComputedColumns {
   private final SparkSession spark;
   private final PrunedFileIndex files;
+
   /** Name -> {@link Form}; made for the first filter on such a column. */
   private Map<String, Form> forms;
 
@@ -35,7 +36,8 @@ public final class ComputedColumns {
 
   /** The name of the column that an expression over what is read makes; null where it is none. */
   public synchronized String name(Expression expression) {
-    if (expression instanceof AttributeReference || expression.references().size() != 1) return null;
+    if (expression instanceof AttributeReference || expression.references().size() != 1)
+      return null;
     Attribute read = (Attribute) expression.references().head();
     if (!read.metadata().contains(StatementRequest.Scan.READ)) return null;
     if (forms == null) forms = forms();
@@ -47,12 +49,15 @@ public final class ComputedColumns {
     Map<String, Form> found = new HashMap<>();
     LogicalPlan shown = new TableScan(spark, files).optimizedColumns();
     if (!(shown instanceof Project)) return found;
-    for (Iterator<NamedExpression> columns = ScalaConversions.list(((Project) shown).projectList()).iterator(); columns.hasNext(); ) {
+    for (Iterator<NamedExpression> columns =
+            ScalaConversions.list(((Project) shown).projectList()).iterator();
+        columns.hasNext(); ) {
       NamedExpression column = columns.next();
       if (!(column instanceof Alias) || ((Alias) column).child().references().size() != 1) continue;
       Expression value = ((Alias) column).child();
       Attribute read = (Attribute) value.references().head();
-      if (((Alias) column).name().equals(read.name())) found.put(read.name(), new Form(read, value));
+      if (((Alias) column).name().equals(read.name()))
+        found.put(read.name(), new Form(read, value));
     }
     return found;
   }
@@ -63,9 +68,14 @@ public final class ComputedColumns {
     private final Expression value;
 
     Form(Attribute read, Expression value) {
-      this.column = new AttributeReference(
-          read.name(), read.dataType(), true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(),
-          ScalaConversions.seq(new ArrayList<>()));
+      this.column =
+          new AttributeReference(
+              read.name(),
+              read.dataType(),
+              true,
+              Metadata.empty(),
+              NamedExpression$.MODULE$.newExprId(),
+              ScalaConversions.seq(new ArrayList<>()));
       this.value = general(value);
     }
 
@@ -74,15 +84,16 @@ public final class ComputedColumns {
     }
 
     private Expression general(Expression expression) {
-      return expression.transformUp(new scala.runtime.AbstractPartialFunction() {
-        public boolean isDefinedAt(Object node) {
-          return node instanceof AttributeReference;
-        }
+      return expression.transformUp(
+          new scala.runtime.AbstractPartialFunction() {
+            public boolean isDefinedAt(Object node) {
+              return node instanceof AttributeReference;
+            }
 
-        public Object applyOrElse(Object node, scala.Function1 otherwise) {
-          return isDefinedAt(node) ? column : otherwise.apply(node);
-        }
-      });
+            public Object applyOrElse(Object node, scala.Function1 otherwise) {
+              return isDefinedAt(node) ? column : otherwise.apply(node);
+            }
+          });
     }
   }
 }

@@ -26,9 +26,12 @@ public final class ExternalFiles {
   }
 
   /** The columns that the files have, which may take a job to find out. */
-  static StructType columns(SparkSession spark, StatementRequest.Scan scan, FileFormat format, PrunedFileIndex files) {
-    scala.Option<StructType> found = format.inferSchema(spark, scan.format.options, files.statuses());
-    if (!found.isDefined() || found.get().length() == 0) throw new RejectionException("no columns", scan.root);
+  static StructType columns(
+      SparkSession spark, StatementRequest.Scan scan, FileFormat format, PrunedFileIndex files) {
+    scala.Option<StructType> found =
+        format.inferSchema(spark, scan.format.options, files.statuses());
+    if (!found.isDefined() || found.get().length() == 0)
+      throw new RejectionException("no columns", scan.root);
     return found.get().asNullable();
   }
 }

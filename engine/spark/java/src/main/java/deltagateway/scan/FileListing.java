@@ -20,8 +20,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The files of one scan, asked for when Spark plans with its filters: Python answers from the log's statistics with the
- * files that may hold matching rows, and no others cross over. A question is asked once, however often Spark plans.
+ * The files of one scan, asked for when Spark plans with its filters: Python answers from the log's
+ * statistics with the files that may hold matching rows, and no others cross over. A question is
+ * asked once, however often Spark plans.
  */
 public final class FileListing {
   private final PythonCallbacks questions;
@@ -29,16 +30,25 @@ public final class FileListing {
   private final int scan;
   private final StructType constants;
   private final String timeZone;
+
   /** Question -> {@link Asked}. */
   private final Map<String, Asked> answers = new LinkedHashMap<>();
+
   private final Map<String, ScanEstimate> estimates = new HashMap<>();
+
   /** Of which it does not matter which they are; 0: all. */
   private long rowsWanted;
+
   private boolean leavesOut;
   private ComputedColumns shown;
 
   /** A question has the statement, the scan, filters and the zone. */
-  public FileListing(PythonCallbacks questions, String statementId, int scan, StructType constants, String timeZone) {
+  public FileListing(
+      PythonCallbacks questions,
+      String statementId,
+      int scan,
+      StructType constants,
+      String timeZone) {
     this.questions = questions;
     this.statementId = statementId;
     this.scan = scan;
@@ -51,7 +61,10 @@ public final class FileListing {
     shown = columns;
   }
 
-  /** From now on the files that are listed need not have more than so many rows that the filters leave; 0: all. */
+  /**
+   * From now on the files that are listed need not have more than so many rows that the filters
+   * leave; 0: all.
+   */
   public synchronized void want(long rows) {
     rowsWanted = rows;
     leavesOut = false;
@@ -64,7 +77,8 @@ public final class FileListing {
 
   /** The files that the filters leave, and perhaps more. */
   synchronized ScanFiles list(
-      scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters) {
+      scala.collection.immutable.Seq<Expression> partitionFilters,
+      scala.collection.immutable.Seq<Expression> dataFilters) {
     ObjectNode question = question(partitionFilters, dataFilters);
     if (rowsWanted > 0) question.put("rows", rowsWanted);
     String text = question.toString();
@@ -91,11 +105,16 @@ public final class FileListing {
     return true;
   }
 
-  /** Of the files that the filters leave, and of columns by their names. They are not said to be read. */
-  public synchronized ScanEstimate estimate(scala.collection.immutable.Seq<Expression> filters, Collection<String> columns) {
+  /**
+   * Of the files that the filters leave, and of columns by their names. They are not said to be
+   * read.
+   */
+  public synchronized ScanEstimate estimate(
+      scala.collection.immutable.Seq<Expression> filters, Collection<String> columns) {
     ObjectNode question = question(filters, ScalaConversions.seq(new ArrayList<>()));
     ArrayNode asked = question.putArray("estimate");
-    for (Iterator<String> names = new TreeSet<>(columns).iterator(); names.hasNext(); ) asked.add(names.next());
+    for (Iterator<String> names = new TreeSet<>(columns).iterator(); names.hasNext(); )
+      asked.add(names.next());
     String text = question.toString();
     ScanEstimate answer = estimates.get(text);
     if (answer == null) {
@@ -110,7 +129,8 @@ public final class FileListing {
   }
 
   private ObjectNode question(
-      scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters) {
+      scala.collection.immutable.Seq<Expression> partitionFilters,
+      scala.collection.immutable.Seq<Expression> dataFilters) {
     ObjectNode question = StatementRequest.JSON.createObjectNode();
     question.put("statement", statementId).put("scan", scan).put("zone", timeZone);
     question.set("filters", new FilterJson(shown).of(partitionFilters, dataFilters));
@@ -133,7 +153,10 @@ public final class FileListing {
     final scala.collection.immutable.Seq<Expression> dataFilters;
     public final ScanFiles answer;
 
-    Asked(scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters, ScanFiles answer) {
+    Asked(
+        scala.collection.immutable.Seq<Expression> partitionFilters,
+        scala.collection.immutable.Seq<Expression> dataFilters,
+        ScanFiles answer) {
       this.partitionFilters = partitionFilters;
       this.dataFilters = dataFilters;
       this.answer = answer;

@@ -28,16 +28,19 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Turns batches into rows: those for which all conditions are true, one after the other, as Spark's filter evaluates
- * them. Whole numbers, dates, times and texts that equal a value are looked for in a column at once, and a text of a
- * dictionary is compared once; all other conditions are evaluated by Spark's expressions, on the rows that are left.
+ * Turns batches into rows: those for which all conditions are true, one after the other, as Spark's
+ * filter evaluates them. Whole numbers, dates, times and texts that equal a value are looked for in
+ * a column at once, and a text of a dictionary is compared once; all other conditions are evaluated
+ * by Spark's expressions, on the rows that are left.
  */
-public final class FilteredBatchRows extends scala.runtime.AbstractFunction1 implements Serializable {
+public final class FilteredBatchRows extends scala.runtime.AbstractFunction1
+    implements Serializable {
   private final Expression[] conditions;
   private final scala.collection.immutable.Seq<Expression> columns;
 
   /** Both are of columns by their places in a batch. */
-  public FilteredBatchRows(Expression[] conditions, scala.collection.immutable.Seq<Expression> columns) {
+  public FilteredBatchRows(
+      Expression[] conditions, scala.collection.immutable.Seq<Expression> columns) {
     this.conditions = conditions;
     this.columns = columns;
   }
@@ -45,13 +48,18 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1 imp
   public Object apply(Object batches) {
     Condition[] prepared = new Condition[conditions.length];
     for (int i = 0; i < prepared.length; i++) prepared[i] = prepared(conditions[i]);
-    return new Rows((scala.collection.Iterator<ColumnarBatch>) batches, prepared, UnsafeProjection$.MODULE$.create(columns));
+    return new Rows(
+        (scala.collection.Iterator<ColumnarBatch>) batches,
+        prepared,
+        UnsafeProjection$.MODULE$.create(columns));
   }
 
   private static Condition prepared(Expression condition) {
     boolean isEquality = condition instanceof EqualTo || condition instanceof In;
-    List<Expression> operands = isEquality ? ScalaConversions.list(condition.children()) : new ArrayList<>();
-    if (!isEquality || !(operands.get(0) instanceof BoundReference)) return new Evaluated(condition);
+    List<Expression> operands =
+        isEquality ? ScalaConversions.list(condition.children()) : new ArrayList<>();
+    if (!isEquality || !(operands.get(0) instanceof BoundReference))
+      return new Evaluated(condition);
     BoundReference column = (BoundReference) operands.get(0);
     List<Object> values = new ArrayList<>();
     for (int i = 1; i < operands.size(); i++) {
@@ -61,13 +69,20 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1 imp
     if (values.contains(null)) return new Evaluated(condition);
     DataType type = column.dataType();
     if (type.equals(StringType$.MODULE$)) return new Texts(column.ordinal(), values);
-    if (type instanceof IntegerType || type instanceof DateType) return new Numbers(column.ordinal(), values, false);
-    boolean isLong = type instanceof LongType || type instanceof TimestampType || type instanceof TimestampNTZType;
+    if (type instanceof IntegerType || type instanceof DateType)
+      return new Numbers(column.ordinal(), values, false);
+    boolean isLong =
+        type instanceof LongType
+            || type instanceof TimestampType
+            || type instanceof TimestampNTZType;
     return isLong ? new Numbers(column.ordinal(), values, true) : new Evaluated(condition);
   }
 
   private abstract static class Condition {
-    /** Keeps of the first `count` places in `rows` those of rows for which it is true; how many these are. */
+    /**
+     * Keeps of the first `count` places in `rows` those of rows for which it is true; how many
+     * these are.
+     */
     abstract int keep(ColumnarBatch batch, int[] rows, int count);
   }
 
@@ -80,7 +95,8 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1 imp
       this.column = column;
       this.isLong = isLong;
       this.values = new long[values.size()];
-      for (int i = 0; i < this.values.length; i++) this.values[i] = ((Number) values.get(i)).longValue();
+      for (int i = 0; i < this.values.length; i++)
+        this.values[i] = ((Number) values.get(i)).longValue();
       Arrays.sort(this.values);
     }
 
@@ -126,8 +142,10 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1 imp
           isEqual = isEqual(texts.getUTF8String(row));
         } else {
           int place = places.getDictId(row);
-          if (place >= compared.length) compared = Arrays.copyOf(compared, Math.max(place + 1, 2 * compared.length));
-          if (compared[place] == 0) compared[place] = isEqual(texts.getUTF8String(row)) ? EQUAL : UNEQUAL;
+          if (place >= compared.length)
+            compared = Arrays.copyOf(compared, Math.max(place + 1, 2 * compared.length));
+          if (compared[place] == 0)
+            compared[place] = isEqual(texts.getUTF8String(row)) ? EQUAL : UNEQUAL;
           isEqual = compared[place] == EQUAL;
         }
         if (isEqual) rows[kept++] = row;
@@ -137,7 +155,8 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1 imp
 
     /** In the dictionary of the batch; null where it has none. */
     private static WritableColumnVector places(ColumnVector texts) {
-      if (!(texts instanceof WritableColumnVector) || !((WritableColumnVector) texts).hasDictionary()) return null;
+      if (!(texts instanceof WritableColumnVector)
+          || !((WritableColumnVector) texts).hasDictionary()) return null;
       return ((WritableColumnVector) texts).getDictionaryIds();
     }
 
@@ -157,7 +176,8 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1 imp
 
     int keep(ColumnarBatch batch, int[] rows, int count) {
       int kept = 0;
-      for (int i = 0; i < count; i++) if (condition.eval(batch.getRow(rows[i]))) rows[kept++] = rows[i];
+      for (int i = 0; i < count; i++)
+        if (condition.eval(batch.getRow(rows[i]))) rows[kept++] = rows[i];
       return kept;
     }
   }
@@ -171,7 +191,10 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1 imp
     private int count;
     private int next;
 
-    Rows(scala.collection.Iterator<ColumnarBatch> batches, Condition[] conditions, UnsafeProjection columns) {
+    Rows(
+        scala.collection.Iterator<ColumnarBatch> batches,
+        Condition[] conditions,
+        UnsafeProjection columns) {
       this.batches = batches;
       this.conditions = conditions;
       this.columns = columns;
@@ -184,7 +207,8 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1 imp
         count = batch.numRows();
         if (rows.length < count) rows = new int[count];
         for (int row = 0; row < count; row++) rows[row] = row;
-        for (int i = 0; i < conditions.length && count > 0; i++) count = conditions[i].keep(batch, rows, count);
+        for (int i = 0; i < conditions.length && count > 0; i++)
+          count = conditions[i].keep(batch, rows, count);
       }
       return next < count;
     }

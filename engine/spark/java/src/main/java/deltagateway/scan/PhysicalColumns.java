@@ -33,8 +33,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The columns of a table and, of the same shape, those of its files: other names, field ids in the metadata, and a
- * readable type for columns that have no values. Translates what Spark asks of the former into the latter.
+ * The columns of a table and, of the same shape, those of its files: other names, field ids in the
+ * metadata, and a readable type for columns that have no values. Translates what Spark asks of the
+ * former into the latter.
  */
 public final class PhysicalColumns implements Serializable {
   private static final String PUSHED_NAME = "gateway.pushed.name";
@@ -51,17 +52,24 @@ public final class PhysicalColumns implements Serializable {
     this.physical = physical;
   }
 
-  /** Any part of the table's schema as Spark prunes it; fields that are none of the table's stay as they are. */
+  /**
+   * Any part of the table's schema as Spark prunes it; fields that are none of the table's stay as
+   * they are.
+   */
   public StructType of(StructType required) {
     return struct(required, logical, physical);
   }
 
-  /** As {@link #of(StructType)}, of what is read of the files of `relation`. Refuses columns that they do not let read. */
+  /**
+   * As {@link #of(StructType)}, of what is read of the files of `relation`. Refuses columns that
+   * they do not let read.
+   */
   public StructType read(StructType required, String relation) {
     StructType found = of(required);
     for (StructField field : found.fields()) {
       if (field.metadata().contains(UNREAD)) {
-        throw new RejectionException("column of files", relation + "\n" + field.metadata().getString(UNREAD));
+        throw new RejectionException(
+            "column of files", relation + "\n" + field.metadata().getString(UNREAD));
       }
     }
     return found;
@@ -75,8 +83,10 @@ public final class PhysicalColumns implements Serializable {
       if (at < 0) translated[i] = fields[i];
       else {
         StructField target = physical.fields()[at];
-        DataType type = type(fields[i].dataType(), logical.fields()[at].dataType(), target.dataType());
-        translated[i] = new StructField(target.name(), type, fields[i].nullable(), target.metadata());
+        DataType type =
+            type(fields[i].dataType(), logical.fields()[at].dataType(), target.dataType());
+        translated[i] =
+            new StructField(target.name(), type, fields[i].nullable(), target.metadata());
       }
     }
     return new StructType(translated);
@@ -89,7 +99,10 @@ public final class PhysicalColumns implements Serializable {
     if (required instanceof ArrayType && logical instanceof ArrayType) {
       ArrayType array = (ArrayType) required;
       DataType element =
-          type(array.elementType(), ((ArrayType) logical).elementType(), ((ArrayType) physical).elementType());
+          type(
+              array.elementType(),
+              ((ArrayType) logical).elementType(),
+              ((ArrayType) physical).elementType());
       return new ArrayType(element, array.containsNull());
     }
     if (required instanceof MapType && logical instanceof MapType) {
@@ -101,7 +114,9 @@ public final class PhysicalColumns implements Serializable {
           type(map.valueType(), from.valueType(), to.valueType()),
           map.valueContainsNull());
     }
-    return required.equals(logical) ? physical : required; // Spark asks for parts of a variant as a struct of its own
+    return required.equals(logical)
+        ? physical
+        : required; // Spark asks for parts of a variant as a struct of its own
   }
 
   private static int indexOf(StructType schema, String name) {
@@ -113,8 +128,8 @@ public final class PhysicalColumns implements Serializable {
   }
 
   /**
-   * A pushed filter on the columns of the files, or null where it is on a constant, or not known how to say. `byId`: on
-   * columns that say by which name.
+   * A pushed filter on the columns of the files, or null where it is on a constant, or not known
+   * how to say. `byId`: on columns that say by which name.
    */
   public Filter of(Filter filter, StructType constants, boolean byId) {
     return of(filter, constants, byId, false);
@@ -142,8 +157,9 @@ public final class PhysicalColumns implements Serializable {
   }
 
   /**
-   * Parquet knows neither that NaN is larger than all and equals itself nor that -0 equals 0, and writers leave NaN out of
-   * the extremes: so of a column of reals only what neither of them fulfils is told.
+   * Parquet knows neither that NaN is larger than all and equals itself nor that -0 equals 0, and
+   * writers leave NaN out of the extremes: so of a column of reals only what neither of them
+   * fulfils is told.
    */
   private static boolean isOfPlainReals(Filter filter) {
     if (filter instanceof IsNull || filter instanceof IsNotNull) return true;
@@ -183,19 +199,24 @@ public final class PhysicalColumns implements Serializable {
     String name = references.length == 1 ? translated(references[0], constants, byId) : null;
     if (name == null) return null;
     if (filter instanceof EqualTo) return new EqualTo(name, ((EqualTo) filter).value());
-    if (filter instanceof EqualNullSafe) return new EqualNullSafe(name, ((EqualNullSafe) filter).value());
+    if (filter instanceof EqualNullSafe)
+      return new EqualNullSafe(name, ((EqualNullSafe) filter).value());
     if (filter instanceof GreaterThan) return new GreaterThan(name, ((GreaterThan) filter).value());
     if (filter instanceof GreaterThanOrEqual) {
       return new GreaterThanOrEqual(name, ((GreaterThanOrEqual) filter).value());
     }
     if (filter instanceof LessThan) return new LessThan(name, ((LessThan) filter).value());
-    if (filter instanceof LessThanOrEqual) return new LessThanOrEqual(name, ((LessThanOrEqual) filter).value());
+    if (filter instanceof LessThanOrEqual)
+      return new LessThanOrEqual(name, ((LessThanOrEqual) filter).value());
     if (filter instanceof In) return new In(name, ((In) filter).values());
     if (filter instanceof IsNull) return new IsNull(name);
     if (filter instanceof IsNotNull) return new IsNotNull(name);
-    if (filter instanceof StringStartsWith) return new StringStartsWith(name, ((StringStartsWith) filter).value());
-    if (filter instanceof StringEndsWith) return new StringEndsWith(name, ((StringEndsWith) filter).value());
-    if (filter instanceof StringContains) return new StringContains(name, ((StringContains) filter).value());
+    if (filter instanceof StringStartsWith)
+      return new StringStartsWith(name, ((StringStartsWith) filter).value());
+    if (filter instanceof StringEndsWith)
+      return new StringEndsWith(name, ((StringEndsWith) filter).value());
+    if (filter instanceof StringContains)
+      return new StringContains(name, ((StringContains) filter).value());
     return null;
   }
 
@@ -225,7 +246,8 @@ public final class PhysicalColumns implements Serializable {
   private String pushedName(List<String> parts) {
     int at = parts.size() == 1 ? indexOf(logical, parts.get(0)) : -1;
     if (at < 0 || !physical.fields()[at].metadata().contains(PUSHED_NAME)) return null;
-    return QuotingUtils$.MODULE$.quoted(new String[] {physical.fields()[at].metadata().getString(PUSHED_NAME)});
+    return QuotingUtils$.MODULE$.quoted(
+        new String[] {physical.fields()[at].metadata().getString(PUSHED_NAME)});
   }
 
   public boolean equals(Object other) {

@@ -10,7 +10,10 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 public final class PhysicalScans {
   private PhysicalScans() {}
 
-  /** Asks for the files of each scan, as running it would, except for what only running tells (a join's other side). */
+  /**
+   * Asks for the files of each scan, as running it would, except for what only running tells (a
+   * join's other side).
+   */
   public static void chooseFiles(SparkPlan plan) {
     if (plan instanceof AdaptiveSparkPlanExec) {
       chooseFiles(((AdaptiveSparkPlanExec) plan).executedPlan());

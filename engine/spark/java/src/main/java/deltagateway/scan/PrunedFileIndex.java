@@ -24,16 +24,17 @@ import org.apache.spark.sql.types.StructType;
 /**
  * An exact list of data files, each with constants, as Spark's file sources see it.
  *
- * Guarantees:
- * 1. Nothing is listed and no name is interpreted: the files are those of {@link FileListing}, the constants too.
- * 2. Partition filters are applied here, for Spark does not evaluate them again.
- * 3. It carries the id of its statement, so that {@link PlanGuard} can tell it from any other relation.
- * 4. Two indexes of one statement over the same files are equal, so that Spark can reuse exchanges.
+ * <p>Guarantees: 1. Nothing is listed and no name is interpreted: the files are those of {@link
+ * FileListing}, the constants too. 2. Partition filters are applied here, for Spark does not
+ * evaluate them again. 3. It carries the id of its statement, so that {@link PlanGuard} can tell it
+ * from any other relation. 4. Two indexes of one statement over the same files are equal, so that
+ * Spark can reuse exchanges.
  */
 public final class PrunedFileIndex implements FileIndex {
   private static final long BLOCK_SIZE = 128L << 20;
   private static final Map<String, Long> NOTHING_COUNTED = Collections.emptyMap();
-  private static final scala.collection.immutable.Seq<Expression> NO_FILTERS = ScalaConversions.seq(new ArrayList<>());
+  private static final scala.collection.immutable.Seq<Expression> NO_FILTERS =
+      ScalaConversions.seq(new ArrayList<>());
 
   private final String statementId;
   private final StatementRequest.Scan scan;
@@ -42,8 +43,10 @@ public final class PrunedFileIndex implements FileIndex {
   private final ScanEstimate estimate;
   private final Set<Object> joinKeys;
   private final Set<Object> groupKeys;
+
   /** Column -> how many of its values differ in one of the files ({@link DictionarySizes}). */
   private final Map<String, Long> counted;
+
   /** Columns of which the plan is not to know between which bounds they are. */
   private final Set<String> unbounded;
 
@@ -71,15 +74,30 @@ public final class PrunedFileIndex implements FileIndex {
     this.unbounded = unbounded;
   }
 
-  /** The same files, with what is known of those that filters leave, in a query that joins or groups rows by columns. */
+  /**
+   * The same files, with what is known of those that filters leave, in a query that joins or groups
+   * rows by columns.
+   */
   public PrunedFileIndex estimated(
-      scala.collection.immutable.Seq<Expression> filters, Set<String> columns, Set<Object> joinKeys, Set<Object> groupKeys) {
+      scala.collection.immutable.Seq<Expression> filters,
+      Set<String> columns,
+      Set<Object> joinKeys,
+      Set<Object> groupKeys) {
     ScanEstimate found = listing.estimate(filters, columns);
     return new PrunedFileIndex(
-        statementId, scan, listing, found, joinKeys, groupKeys, NOTHING_COUNTED, Collections.emptySet());
+        statementId,
+        scan,
+        listing,
+        found,
+        joinKeys,
+        groupKeys,
+        NOTHING_COUNTED,
+        Collections.emptySet());
   }
 
-  /** With what is known of those of a plan that was kept: it was made of tables of the same sizes. */
+  /**
+   * With what is known of those of a plan that was kept: it was made of tables of the same sizes.
+   */
   public PrunedFileIndex estimatedAs(PrunedFileIndex before) {
     return new PrunedFileIndex(
         statementId,
@@ -98,8 +116,9 @@ public final class PrunedFileIndex implements FileIndex {
   }
 
   /**
-   * For all that comes after joins are ordered: without what is good enough for that alone. Too few values of a column by
-   * which rows are joined are: the rows of the join are taken to be more than they are.
+   * For all that comes after joins are ordered: without what is good enough for that alone. Too few
+   * values of a column by which rows are joined are: the rows of the join are taken to be more than
+   * they are.
    */
   public PrunedFileIndex ordered(Set<String> unbounded) {
     Map<String, Long> left = new HashMap<>(counted);
@@ -109,7 +128,8 @@ public final class PrunedFileIndex implements FileIndex {
   }
 
   private PrunedFileIndex with(Map<String, Long> counted, Set<String> unbounded) {
-    return new PrunedFileIndex(statementId, scan, listing, estimate, joinKeys, groupKeys, counted, unbounded);
+    return new PrunedFileIndex(
+        statementId, scan, listing, estimate, joinKeys, groupKeys, counted, unbounded);
   }
 
   /** See {@link #counted(Map)}. */
@@ -154,14 +174,16 @@ public final class PrunedFileIndex implements FileIndex {
   }
 
   public scala.collection.immutable.Seq<PartitionDirectory> listFiles(
-      scala.collection.immutable.Seq<Expression> partitionFilters, scala.collection.immutable.Seq<Expression> dataFilters) {
+      scala.collection.immutable.Seq<Expression> partitionFilters,
+      scala.collection.immutable.Seq<Expression> dataFilters) {
     BasePredicate[] predicates = new BasePredicate[partitionFilters.size()];
     for (int i = 0; i < predicates.length; i++) predicates[i] = bind(partitionFilters.apply(i));
     ScanFiles files = listing.list(partitionFilters, dataFilters);
     ArrayList<PartitionDirectory> kept = new ArrayList<>();
     for (int group = 0; group < files.groups(); group++) {
       boolean wanted = true;
-      for (int i = 0; wanted && i < predicates.length; i++) wanted = predicates[i].eval(files.constants(group));
+      for (int i = 0; wanted && i < predicates.length; i++)
+        wanted = predicates[i].eval(files.constants(group));
       if (wanted) kept.add(directory(files, group));
     }
     return ScalaConversions.seq(kept);
@@ -175,7 +197,9 @@ public final class PrunedFileIndex implements FileIndex {
     return new long[] {files.count(), bytes};
   }
 
-  /** The number and bytes of the files that the filters leave, of which a join may leave out more. */
+  /**
+   * The number and bytes of the files that the filters leave, of which a join may leave out more.
+   */
   public long[] count(scala.collection.immutable.Seq<Expression> filters) {
     ScanEstimate known = estimate == null ? listing.estimate(filters, new ArrayList<>()) : estimate;
     return new long[] {known.files, known.bytes};
@@ -193,8 +217,14 @@ public final class PrunedFileIndex implements FileIndex {
     FileStatus[] statuses = new FileStatus[members.length];
     for (int i = 0; i < members.length; i++) {
       int file = members[i];
-      statuses[i] = new FileStatus(
-          files.size(file), false, 1, BLOCK_SIZE, files.modificationTime(file), root.resolve(files.path(file)));
+      statuses[i] =
+          new FileStatus(
+              files.size(file),
+              false,
+              1,
+              BLOCK_SIZE,
+              files.modificationTime(file),
+              root.resolve(files.path(file)));
     }
     return PartitionDirectory.apply(files.constants(group), statuses);
   }
@@ -217,7 +247,8 @@ public final class PrunedFileIndex implements FileIndex {
   public String[] inputFiles() {
     ScanFiles files = listing.list(NO_FILTERS, NO_FILTERS);
     String[] paths = new String[files.count()];
-    for (int i = 0; i < paths.length; i++) paths[i] = root.resolve(files.path(i)).toUri().toString();
+    for (int i = 0; i < paths.length; i++)
+      paths[i] = root.resolve(files.path(i)).toUri().toString();
     return paths;
   }
 
@@ -258,7 +289,8 @@ public final class PrunedFileIndex implements FileIndex {
       if (!(node instanceof AttributeReference)) return otherwise.apply(node);
       String name = ((AttributeReference) node).name();
       for (int i = 0; i < fields.length; i++) {
-        if (fields[i].name().equalsIgnoreCase(name)) return new BoundReference(i, fields[i].dataType(), true);
+        if (fields[i].name().equalsIgnoreCase(name))
+          return new BoundReference(i, fields[i].dataType(), true);
       }
       throw new IllegalArgumentException("not a constant of this scan: " + name);
     }

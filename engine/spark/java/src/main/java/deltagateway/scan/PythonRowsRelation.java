@@ -50,15 +50,19 @@ import scala.jdk.javaapi.CollectionConverters;
  * Rows of a statement that are in no files: Python makes them when the query is about to run
  * (engine/tables/given_rows.py).
  *
- * Some columns, the keys, are known of all objects that rows are about before any of these is opened. Conditions on keys
- * alone, as the optimizer has moved them to the rows, are evaluated for each object by Spark's own expressions, and rows
- * are asked for of those that they leave. The conditions stay in the plan, so they decide about nothing else.
+ * <p>Some columns, the keys, are known of all objects that rows are about before any of these is
+ * opened. Conditions on keys alone, as the optimizer has moved them to the rows, are evaluated for
+ * each object by Spark's own expressions, and rows are asked for of those that they leave. The
+ * conditions stay in the plan, so they decide about nothing else.
  *
- * Values of costly columns, for which objects are opened, are requested if the optimized plan uses the columns.
+ * <p>Values of costly columns, for which objects are opened, are requested if the optimized plan
+ * uses the columns.
  *
- * Few rows become a local relation, for which no job runs; many are read from Arrow messages by tasks.
+ * <p>Few rows become a local relation, for which no job runs; many are read from Arrow messages by
+ * tasks.
  */
-public final class PythonRowsRelation extends BaseRelation implements org.apache.spark.sql.sources.TableScan {
+public final class PythonRowsRelation extends BaseRelation
+    implements org.apache.spark.sql.sources.TableScan {
   private static final int LOCAL_ROWS_MAX = 20_000;
 
   private final SparkSession spark;
@@ -77,7 +81,12 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
 
   /** `given` is what Python says of them, `number` their position among those of the statement. */
   public PythonRowsRelation(
-      SparkSession spark, PythonCallbacks questions, String statementId, int number, JsonNode given, String timeZone) {
+      SparkSession spark,
+      PythonCallbacks questions,
+      String statementId,
+      int number,
+      JsonNode given,
+      String timeZone) {
     this.spark = spark;
     this.questions = questions;
     this.statementId = statementId;
@@ -120,7 +129,9 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
     uses.visit(plan, Collections.emptyList(), null);
     if (uses.ofRows.isEmpty()) return plan;
     Uses optimized = new Uses();
-    if (uses.haveKeys()) optimized.visit(new StatementQueryExecution(spark, plan).optimizedPlan(), Collections.emptyList(), null);
+    if (uses.haveKeys())
+      optimized.visit(
+          new StatementQueryExecution(spark, plan).optimizedPlan(), Collections.emptyList(), null);
     for (PythonRowsRelation rows : uses.ofRows.keySet()) {
       try {
         rows.noteCostly(optimized.of(rows));
@@ -157,9 +168,17 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
 
   /** For many rows. */
   public RDD<Row> buildScan() {
-    int partitions = Math.max(1, Math.min(messages.size(), spark.sparkContext().defaultParallelism()));
-    RDD<byte[]> parts = spark.sparkContext().parallelize(ScalaConversions.seq(messages), partitions, ScalaConversions.classTag(byte[].class));
-    return parts.mapPartitions(new Decoding(schema, timeZone), false, ScalaConversions.classTag(InternalRow.class));
+    int partitions =
+        Math.max(1, Math.min(messages.size(), spark.sparkContext().defaultParallelism()));
+    RDD<byte[]> parts =
+        spark
+            .sparkContext()
+            .parallelize(
+                ScalaConversions.seq(messages),
+                partitions,
+                ScalaConversions.classTag(byte[].class));
+    return parts.mapPartitions(
+        new Decoding(schema, timeZone), false, ScalaConversions.classTag(InternalRow.class));
   }
 
   /** Asks for the rows of the objects that the conditions of any use leave; null for all. */
@@ -171,7 +190,8 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
       question.putNull("chosen");
     } else {
       ArrayNode positions = question.putArray("chosen");
-      for (int at = chosen.nextSetBit(0); at >= 0; at = chosen.nextSetBit(at + 1)) positions.add(at);
+      for (int at = chosen.nextSetBit(0); at >= 0; at = chosen.nextSetBit(at + 1))
+        positions.add(at);
     }
     ArrayNode used = question.putArray("used");
     for (int i = 0; i < usedCostly.size(); i++) used.add(usedCostly.get(i));
@@ -224,9 +244,15 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
   }
 
   /** Each is good until the next one is asked for. */
-  private static scala.collection.Iterator<InternalRow> rows(java.util.Iterator<byte[]> messages, StructType schema, String timeZone) {
+  private static scala.collection.Iterator<InternalRow> rows(
+      java.util.Iterator<byte[]> messages, StructType schema, String timeZone) {
     return ArrowConverters$.MODULE$.fromBatchIterator(
-        CollectionConverters.asScala(messages), schema, timeZone, false, false, TaskContext$.MODULE$.get());
+        CollectionConverters.asScala(messages),
+        schema,
+        timeZone,
+        false,
+        false,
+        TaskContext$.MODULE$.get());
   }
 
   private LogicalPlan local(LogicalRelation leaf) {
@@ -234,7 +260,8 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
     UnsafeProjection copy = UnsafeProjection$.MODULE$.create(schema);
     scala.collection.Iterator<InternalRow> all = rows(messages.iterator(), schema, timeZone);
     while (all.hasNext()) local.add(copy.apply(all.next()).copy());
-    return new LocalRelation(leaf.output(), ScalaConversions.seq(local), false, ScalaConversions.none());
+    return new LocalRelation(
+        leaf.output(), ScalaConversions.seq(local), false, ScalaConversions.none());
   }
 
   public static PythonRowsRelation of(Object node) {
@@ -254,7 +281,8 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
     }
   }
 
-  private static final class Decoding extends scala.runtime.AbstractFunction1 implements Serializable {
+  private static final class Decoding extends scala.runtime.AbstractFunction1
+      implements Serializable {
     private final StructType schema;
     private final String timeZone;
 
@@ -264,7 +292,10 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
     }
 
     public Object apply(Object messages) {
-      return rows(CollectionConverters.asJava((scala.collection.Iterator<byte[]>) messages), schema, timeZone);
+      return rows(
+          CollectionConverters.asJava((scala.collection.Iterator<byte[]>) messages),
+          schema,
+          timeZone);
     }
   }
 
@@ -284,7 +315,8 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
     /** `needed` are sets of the attributes that nodes above use; null for all. */
     void visit(LogicalPlan node, List<Expression> above, List<AttributeSet> needed) {
       List<LogicalPlan> subqueries = ScalaConversions.list(node.subqueries());
-      for (int i = 0; i < subqueries.size(); i++) visit(subqueries.get(i), Collections.emptyList(), null);
+      for (int i = 0; i < subqueries.size(); i++)
+        visit(subqueries.get(i), Collections.emptyList(), null);
       PythonRowsRelation rows = PythonRowsRelation.of(node);
       if (rows != null) {
         if (!ofRows.containsKey(rows)) ofRows.put(rows, new ArrayList<>());
@@ -343,7 +375,8 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
       List<BasePredicate> predicates = new ArrayList<>();
       for (int i = 0; i < conditions.size(); i++) {
         Expression condition = conditions.get(i);
-        if (!condition.deterministic() || SubqueryExpression$.MODULE$.hasSubquery(condition)) continue;
+        if (!condition.deterministic() || SubqueryExpression$.MODULE$.hasSubquery(condition))
+          continue;
         Binding binding = new Binding(leaf, keys);
         Expression bound = condition.transform(binding);
         if (!binding.isWhole) continue;
@@ -358,6 +391,7 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
   private static final class Binding extends scala.runtime.AbstractPartialFunction {
     private final List<Attribute> output;
     private final List<String> keys;
+
     /** Whether all that the condition refers to are keys. */
     boolean isWhole = true;
 
@@ -376,7 +410,8 @@ public final class PythonRowsRelation extends BaseRelation implements org.apache
       for (int i = 0; i < output.size(); i++) {
         Attribute column = output.get(i);
         int key = keys.indexOf(column.name());
-        if (key >= 0 && column.exprId().equals(asked.exprId())) return new BoundReference(key, asked.dataType(), true);
+        if (key >= 0 && column.exprId().equals(asked.exprId()))
+          return new BoundReference(key, asked.dataType(), true);
       }
       isWhole = false;
       return node;

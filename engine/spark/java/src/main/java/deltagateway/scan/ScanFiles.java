@@ -26,8 +26,10 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * Data files of one scan and their constants, decoded from an Arrow stream.
  *
- * The stream has the columns path (text), size (bytes), modification time (ms) and then one text column for each
- * constant: the value as the log serializes it, parsed here by Spark's own cast in the session's time zone. Null is null. Files with equal constants form a group, so that a filter is evaluated once for all of them.
+ * <p>The stream has the columns path (text), size (bytes), modification time (ms) and then one text
+ * column for each constant: the value as the log serializes it, parsed here by Spark's own cast in
+ * the session's time zone. Null is null. Files with equal constants form a group, so that a filter
+ * is evaluated once for all of them.
  */
 public final class ScanFiles {
   private static final int FIRST_CONSTANT = 3;
@@ -42,13 +44,16 @@ public final class ScanFiles {
   private ScanFiles() {}
 
   /** Reads one stream. */
-  public static ScanFiles read(InputStream in, StructType schema, String timeZone) throws Exception {
+  public static ScanFiles read(InputStream in, StructType schema, String timeZone)
+      throws Exception {
     Groups groups = new Groups(schema, timeZone);
     ScanFiles list = new ScanFiles();
-    BufferAllocator allocator = ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("file list", 0L, Long.MAX_VALUE);
+    BufferAllocator allocator =
+        ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("file list", 0L, Long.MAX_VALUE);
     ArrowStreamReader reader = new ArrowStreamReader(in, allocator);
     try {
-      list.isPart = reader.getVectorSchemaRoot().getSchema().getCustomMetadata().containsKey("is_part");
+      list.isPart =
+          reader.getVectorSchemaRoot().getSchema().getCustomMetadata().containsKey("is_part");
       while (reader.loadNextBatch()) list.append(reader.getVectorSchemaRoot(), groups);
     } finally {
       reader.close(false);
@@ -69,13 +74,15 @@ public final class ScanFiles {
     BigIntVector size = (BigIntVector) batch.getVector(1);
     BigIntVector time = (BigIntVector) batch.getVector(2);
     VarCharVector[] texts = new VarCharVector[groups.width()];
-    for (int i = 0; i < texts.length; i++) texts[i] = (VarCharVector) batch.getVector(FIRST_CONSTANT + i);
+    for (int i = 0; i < texts.length; i++)
+      texts[i] = (VarCharVector) batch.getVector(FIRST_CONSTANT + i);
     for (int row = 0; row < rows; row++) {
       paths[first + row] = text(path, row);
       sizes[first + row] = size.get(row);
       modificationTimes[first + row] = time.get(row);
       String[] values = new String[texts.length];
-      for (int i = 0; i < texts.length; i++) values[i] = texts[i].isNull(row) ? null : text(texts[i], row);
+      for (int i = 0; i < texts.length; i++)
+        values[i] = texts[i].isNull(row) ? null : text(texts[i], row);
       groups.add(first + row, values);
     }
   }
@@ -127,7 +134,10 @@ public final class ScanFiles {
     return members[group];
   }
 
-  /** Files by equal constants, in order of appearance; each distinct text of a column is parsed once. */
+  /**
+   * Files by equal constants, in order of appearance; each distinct text of a column is parsed
+   * once.
+   */
   private static final class Groups {
     private final StructField[] fields;
     private final String timeZone;
@@ -169,7 +179,8 @@ public final class ScanFiles {
     InternalRow[] rows() {
       InternalRow[] rows = new InternalRow[filesByValues.size()];
       int next = 0;
-      for (List<?> values : filesByValues.keySet()) rows[next++] = new GenericInternalRow(((List<?>) values).toArray());
+      for (List<?> values : filesByValues.keySet())
+        rows[next++] = new GenericInternalRow(((List<?>) values).toArray());
       return rows;
     }
 

@@ -10,15 +10,17 @@ import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.types.DataType;
 
 /**
- * Vectors over the arrays of another one. Spark closes the batch that a task has at hand when it ends, and what is closed
- * has no arrays any more: so whoever reads kept columns is given vectors of its own, which share what is in them.
+ * Vectors over the arrays of another one. Spark closes the batch that a task has at hand when it
+ * ends, and what is closed has no arrays any more: so whoever reads kept columns is given vectors
+ * of its own, which share what is in them.
  *
- * Spark's vectors have no such constructor, so their private fields are copied. Where Spark has other fields nothing is
- * kept ({@link #isKnown}).
+ * <p>Spark's vectors have no such constructor, so their private fields are copied. Where Spark has
+ * other fields nothing is kept ({@link #isKnown}).
  */
 public final class SharedColumnVectors {
   private static final String[] ARRAYS = {
-      "nulls", "byteData", "shortData", "intData", "longData", "floatData", "doubleData"};
+    "nulls", "byteData", "shortData", "intData", "longData", "floatData", "doubleData"
+  };
 
   /** Of `OnHeapColumnVector`, then those of its base class. */
   private static final Field[] FIELDS = fields();
@@ -35,7 +37,10 @@ public final class SharedColumnVectors {
     return FIELDS != null && IDS != null;
   }
 
-  /** An empty vector for texts that are numbers of a dictionary: without the places and bytes that others need. */
+  /**
+   * An empty vector for texts that are numbers of a dictionary: without the places and bytes that
+   * others need.
+   */
   public static OnHeapColumnVector forNumbers(int rows, DataType type) {
     OnHeapColumnVector empty = new OnHeapColumnVector(0, type);
     try {
@@ -71,9 +76,13 @@ public final class SharedColumnVectors {
 
   private static Field[] fields() {
     List<Field> found = new ArrayList<>();
-    for (int i = 0; i < ARRAYS.length; i++) found.add(PrivateField.of(OnHeapColumnVector.class, ARRAYS[i]));
-    found.addAll(Arrays.asList(PrivateField.of(WritableColumnVector.class, "capacity"), PrivateField.of(WritableColumnVector.class, "numNulls"),
-        PrivateField.of(WritableColumnVector.class, "dictionary")));
+    for (int i = 0; i < ARRAYS.length; i++)
+      found.add(PrivateField.of(OnHeapColumnVector.class, ARRAYS[i]));
+    found.addAll(
+        Arrays.asList(
+            PrivateField.of(WritableColumnVector.class, "capacity"),
+            PrivateField.of(WritableColumnVector.class, "numNulls"),
+            PrivateField.of(WritableColumnVector.class, "dictionary")));
     return found.contains(null) ? null : found.toArray(new Field[0]);
   }
 }

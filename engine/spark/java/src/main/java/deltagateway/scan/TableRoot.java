@@ -13,18 +13,19 @@ import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Where the paths of one log are resolved, and where they may lead: `engine/storage/confinement.py` says what is allowed,
- * and decided it for the whole table; the same is decided here for each path that becomes Hadoop's, which folds `..`.
- * Strings are decoded paths: `%`, `#`, `?` and blanks in them mean themselves, which is how Hadoop's Path(String) reads
- * text behind a scheme.
+ * Where the paths of one log are resolved, and where they may lead: `engine/storage/confinement.py`
+ * says what is allowed, and decided it for the whole table; the same is decided here for each path
+ * that becomes Hadoop's, which folds `..`. Strings are decoded paths: `%`, `#`, `?` and blanks in
+ * them mean themselves, which is how Hadoop's Path(String) reads text behind a scheme.
  *
- * Symbolic links are followed where a file is opened, with {@link #ensureReal}.
+ * <p>Symbolic links are followed where a file is opened, with {@link #ensureReal}.
  */
 public final class TableRoot implements Serializable {
   private static final Pattern URI = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*:/.*", Pattern.DOTALL);
   private static final Pattern LEADS_UP = Pattern.compile("(.*/)?\\.\\.(/.*)?", Pattern.DOTALL);
 
   private static final int OWN_LINKS_MAX = 10_000;
+
   /** Files, as they were last changed, all of whose names were found in the table's folder. */
   private static final Set<String> OWN_LINKS = ConcurrentHashMap.newKeySet();
 
@@ -40,8 +41,8 @@ public final class TableRoot implements Serializable {
   private transient java.nio.file.Path[] realExcluded;
 
   /**
-   * Files may be located below `root` and `allowed`, but not below `excluded`. `acceptsHardLinks`: a file may have
-   * several names.
+   * Files may be located below `root` and `allowed`, but not below `excluded`. `acceptsHardLinks`:
+   * a file may have several names.
    */
   public TableRoot(String root, String[] allowed, String[] excluded, boolean acceptsHardLinks) {
     this.root = root;
@@ -54,7 +55,8 @@ public final class TableRoot implements Serializable {
     this.authority = path.toUri().getScheme() + ":" + (host == null ? "" : "//" + host);
     prefixes.add(spelled(base) + "/");
     for (int i = 0; i < allowed.length; i++) prefixes.add(spelled(withScheme(allowed[i])) + "/");
-    for (int i = 0; i < excluded.length; i++) excludedPrefixes.add(spelled(withScheme(excluded[i])) + "/");
+    for (int i = 0; i < excluded.length; i++)
+      excludedPrefixes.add(spelled(withScheme(excluded[i])) + "/");
   }
 
   public Path path() {
@@ -63,16 +65,20 @@ public final class TableRoot implements Serializable {
 
   /** `text` is relative to the root, absolute on the root's file system, or a URI. */
   public Path resolve(String text) {
-    if (text.isEmpty() || text.indexOf(0) >= 0 || (text.contains("..") && LEADS_UP.matcher(text).matches())) {
+    if (text.isEmpty()
+        || text.indexOf(0) >= 0
+        || (text.contains("..") && LEADS_UP.matcher(text).matches())) {
       throw refusal(text);
     }
     boolean isUri = URI.matcher(text).matches();
     boolean isRelative = !isUri && !text.startsWith("/");
-    String absolute = authority.equals("file:") && text.startsWith("//") ? text.replaceFirst("/+", "/") : text;
+    String absolute =
+        authority.equals("file:") && text.startsWith("//") ? text.replaceFirst("/+", "/") : text;
     Path path = new Path(isRelative ? base + "/" + text : isUri ? text : authority + absolute);
     if (isRelative && excludedPrefixes.isEmpty()) return path;
     String place = spelled(path.toString());
-    if (startsWithAny(place, excludedPrefixes) || !(isRelative || startsWithAny(place, prefixes))) throw refusal(text);
+    if (startsWithAny(place, excludedPrefixes) || !(isRelative || startsWithAny(place, prefixes)))
+      throw refusal(text);
     return path;
   }
 
@@ -90,8 +96,8 @@ public final class TableRoot implements Serializable {
   }
 
   /**
-   * Rejects a local file that is located elsewhere after links are resolved, or has a name elsewhere. A missing file is
-   * reported where it is opened.
+   * Rejects a local file that is located elsewhere after links are resolved, or has a name
+   * elsewhere. A missing file is reported where it is opened.
    */
   public void ensureReal(Path file) {
     String scheme = file.toUri().getScheme();
@@ -117,15 +123,25 @@ public final class TableRoot implements Serializable {
     return false;
   }
 
-  /** Whether a file has names outside of the table's folder. False on file systems that do not count names. */
+  /**
+   * Whether a file has names outside of the table's folder. False on file systems that do not count
+   * names.
+   */
   private boolean hasOtherNames(java.nio.file.Path file) {
     try {
-      Object links = java.nio.file.Files.getAttribute(file, "unix:nlink", new java.nio.file.LinkOption[0]);
+      Object links =
+          java.nio.file.Files.getAttribute(file, "unix:nlink", new java.nio.file.LinkOption[0]);
       int others = ((Integer) links).intValue();
       if (others == 1) return false;
       java.nio.file.LinkOption[] none = new java.nio.file.LinkOption[0];
-      String known = root + "\n" + java.nio.file.Files.getAttribute(file, "fileKey", none) + " " + others + " "
-          + java.nio.file.Files.getAttribute(file, "unix:ctime", none);
+      String known =
+          root
+              + "\n"
+              + java.nio.file.Files.getAttribute(file, "fileKey", none)
+              + " "
+              + others
+              + " "
+              + java.nio.file.Files.getAttribute(file, "unix:ctime", none);
       if (OWN_LINKS.contains(known)) return false;
       for (int i = 0; i < realRoots.length && others > 0; i++) {
         if (file.startsWith(realRoots[i])) others -= names(file, realRoots[i].toFile());
@@ -154,13 +170,18 @@ public final class TableRoot implements Serializable {
     return count;
   }
 
-  /** Refuses a file to be written whose folder, or the part of it that exists, is not just below the root. */
+  /**
+   * Refuses a file to be written whose folder, or the part of it that exists, is not just below the
+   * root.
+   */
   public void ensureOwn(Path file) {
     String scheme = file.toUri().getScheme();
     if (scheme != null && !scheme.equals("file")) return;
     java.nio.file.Path own = local(base);
     java.nio.file.Path folder = new File(file.toUri().getPath()).toPath().getParent();
-    for (; folder != null && folder.startsWith(own) && !folder.equals(own); folder = folder.getParent()) {
+    for (;
+        folder != null && folder.startsWith(own) && !folder.equals(own);
+        folder = folder.getParent()) {
       if (java.nio.file.Files.isSymbolicLink(folder)) throw refusal(file.toString());
     }
   }
@@ -181,7 +202,9 @@ public final class TableRoot implements Serializable {
   /** The place on this machine; null where it is elsewhere. */
   private static java.nio.file.Path local(String place) {
     Path path = new Path(place);
-    return "file".equals(path.toUri().getScheme()) ? new File(path.toUri().getPath()).toPath() : null;
+    return "file".equals(path.toUri().getScheme())
+        ? new File(path.toUri().getPath()).toPath()
+        : null;
   }
 
   private static java.nio.file.Path real(java.nio.file.Path place) throws IOException {
@@ -194,7 +217,8 @@ public final class TableRoot implements Serializable {
 
   private static String withScheme(String place) {
     String trimmed = place;
-    while (trimmed.length() > 1 && trimmed.endsWith("/")) trimmed = trimmed.substring(0, trimmed.length() - 1);
+    while (trimmed.length() > 1 && trimmed.endsWith("/"))
+      trimmed = trimmed.substring(0, trimmed.length() - 1);
     return URI.matcher(trimmed).matches() ? trimmed : "file:" + trimmed;
   }
 

@@ -10,9 +10,10 @@ import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.WritableUtils;
 
 /**
- * Hadoop's settings on their way to tasks that read files. What they are made of is written for each scan of a query,
- * so without the thousand defaults of MapReduce and YARN, which nothing here asks for, and without the source of each
- * setting, which Hadoop compresses one by one: together that takes longer than planning the scan.
+ * Hadoop's settings on their way to tasks that read files. What they are made of is written for
+ * each scan of a query, so without the thousand defaults of MapReduce and YARN, which nothing here
+ * asks for, and without the source of each setting, which Hadoop compresses one by one: together
+ * that takes longer than planning the scan.
  */
 public final class TaskConfiguration extends Configuration {
   private static final String[] UNUSED_DEFAULTS = {"mapred-default.xml", "yarn-default.xml"};
@@ -41,7 +42,8 @@ public final class TaskConfiguration extends Configuration {
     String[] sources = getPropertySources(key);
     if (sources == null || sources.length == 0) return false;
     String last = sources[sources.length - 1];
-    for (int i = 0; i < UNUSED_DEFAULTS.length; i++) if (last.equals(UNUSED_DEFAULTS[i])) return true;
+    for (int i = 0; i < UNUSED_DEFAULTS.length; i++)
+      if (last.equals(UNUSED_DEFAULTS[i])) return true;
     return false;
   }
 }

@@ -9,8 +9,9 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The paths in a volume of the files of a scan, which `input_file_name()` and `_metadata.file_path` show in place of the
- * physical ones. They are URL-encoded, as Spark's are. A file that is not below the root has none, and shows nothing.
+ * The paths in a volume of the files of a scan, which `input_file_name()` and `_metadata.file_path`
+ * show in place of the physical ones. They are URL-encoded, as Spark's are. A file that is not
+ * below the root has none, and shows nothing.
  */
 public final class VolumePaths extends scala.runtime.AbstractFunction1 implements Serializable {
   private final String root;
@@ -27,9 +28,13 @@ public final class VolumePaths extends scala.runtime.AbstractFunction1 implement
   }
 
   /** `places` is null for files that are not in a volume. */
-  public static scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> extractors(scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> ofSpark, VolumePaths places) {
+  public static scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>
+      extractors(
+          scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> ofSpark,
+          VolumePaths places) {
     if (places == null) return ofSpark;
-    return (scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>) ofSpark.updated(FileFormat$.MODULE$.FILE_PATH(), places);
+    return (scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>)
+        ofSpark.updated(FileFormat$.MODULE$.FILE_PATH(), places);
   }
 
   /** The value of `_metadata.file_path`. */

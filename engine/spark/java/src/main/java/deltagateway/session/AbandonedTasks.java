@@ -14,11 +14,12 @@ import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSetManager;
 
 /**
- * Finds tasks that hold their slots although their statement has ended. Spark has killed them, and they have not reached
- * a check yet ({@link InterruptibleTasks}).
+ * Finds tasks that hold their slots although their statement has ended. Spark has killed them, and
+ * they have not reached a check yet ({@link InterruptibleTasks}).
  *
- * One that waits, for memory that tasks of others hold say, is interrupted after some looks. A thread that runs never
- * is: it may be in the middle of a read, and an interrupt closes the channel of that for good.
+ * <p>One that waits, for memory that tasks of others hold say, is interrupted after some looks. A
+ * thread that runs never is: it may be in the middle of a read, and an interrupt closes the channel
+ * of that for good.
  */
 public final class AbandonedTasks {
   private static final int INTERRUPT_AFTER = 5;
@@ -26,6 +27,7 @@ public final class AbandonedTasks {
 
   private final SparkContext context;
   private final TaskCounts statements;
+
   /** Id of the task -> how often it was found. */
   private Map<Object, Integer> found = new HashMap<>();
 
@@ -39,7 +41,8 @@ public final class AbandonedTasks {
     StringBuilder ids = new StringBuilder();
     Map<Object, Integer> again = new HashMap<>();
     Set<String> left = new TreeSet<>();
-    Map<Object, TaskSetManager> tasks = ((TaskSchedulerImpl) context.taskScheduler()).taskIdToTaskSetManager();
+    Map<Object, TaskSetManager> tasks =
+        ((TaskSchedulerImpl) context.taskScheduler()).taskIdToTaskSetManager();
     for (Iterator all = tasks.entrySet().iterator(); all.hasNext(); ) {
       Map.Entry task = (Map.Entry) all.next();
       Properties properties = ((TaskSetManager) task.getValue()).taskSet().properties();

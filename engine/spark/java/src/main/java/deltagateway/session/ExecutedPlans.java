@@ -23,8 +23,8 @@ import org.apache.spark.sql.execution.ui.SparkPlanGraphEdge;
 import org.apache.spark.sql.execution.ui.SparkPlanGraphNode;
 
 /**
- * The plans that Spark executed for a statement, with their metrics, as its SQL status store has them. The store knows
- * executions by number; an execution's job group is the statement's id.
+ * The plans that Spark executed for a statement, with their metrics, as its SQL status store has
+ * them. The store knows executions by number; an execution's job group is the statement's id.
  */
 public final class ExecutedPlans extends SparkListener {
   private static final int STATEMENTS_MAX = 200, PLANS_MAX = 20, NODES_MAX = 2000, TEXT_MAX = 4000;
@@ -75,7 +75,9 @@ public final class ExecutedPlans extends SparkListener {
     ObjectNode plan = StatementRequest.JSON.createObjectNode();
     plan.put("id", execution.executionId());
     if (execution.completionTime().isDefined()) {
-      plan.put("duration_ms", ((Date) execution.completionTime().get()).getTime() - execution.submissionTime());
+      plan.put(
+          "duration_ms",
+          ((Date) execution.completionTime().get()).getTime() - execution.submissionTime());
     }
     ArrayNode nodes = plan.putArray("nodes");
     Iterator all = ScalaConversions.list(graph.nodes()).iterator();
@@ -92,12 +94,17 @@ public final class ExecutedPlans extends SparkListener {
   }
 
   private static void addNode(
-      ArrayNode nodes, SparkPlanGraphNode node, scala.collection.immutable.Map values, Long cluster) {
+      ArrayNode nodes,
+      SparkPlanGraphNode node,
+      scala.collection.immutable.Map values,
+      Long cluster) {
     if (nodes.size() >= NODES_MAX) return;
     ObjectNode added = nodes.addObject();
     added.put("id", node.id());
     added.put("name", node.name());
-    added.put("description", node.desc().length() > TEXT_MAX ? node.desc().substring(0, TEXT_MAX) : node.desc());
+    added.put(
+        "description",
+        node.desc().length() > TEXT_MAX ? node.desc().substring(0, TEXT_MAX) : node.desc());
     if (cluster != null) added.put("cluster", cluster);
     ArrayNode metrics = added.putArray("metrics");
     Iterator all = ScalaConversions.list(node.metrics()).iterator();
@@ -112,6 +119,7 @@ public final class ExecutedPlans extends SparkListener {
     }
     if (!(node instanceof SparkPlanGraphCluster)) return;
     Iterator inner = ScalaConversions.list(((SparkPlanGraphCluster) node).nodes()).iterator();
-    while (inner.hasNext()) addNode(nodes, (SparkPlanGraphNode) inner.next(), values, Long.valueOf(node.id()));
+    while (inner.hasNext())
+      addNode(nodes, (SparkPlanGraphNode) inner.next(), values, Long.valueOf(node.id()));
   }
 }

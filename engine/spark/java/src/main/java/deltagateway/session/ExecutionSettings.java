@@ -24,23 +24,26 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 
 /**
- * How one query runs, by what its filters leave to be read. Nothing of it changes what the query answers.
+ * How one query runs, by what its filters leave to be read. Nothing of it changes what the query
+ * answers.
  *
- * - A small one runs in one task without exchanges: its scans are marked as Spark marks those of single files, and rows
- *   that are all in one partition need not be exchanged for any operator. Nor are they broadcast, which takes a job for
- *   each join: the task makes the hash tables itself ({@link SingleTaskHashJoin}). Joins that have no keys in common and
- *   generators may make many rows of few, so they keep their tasks. Larger files are read in the one task too where
- *   they are looked into for a few rows, of a key say, that are joined with what is small.
- * - Adaptive execution chooses joins and partitions again while a query runs, for some milliseconds a stage. Without a
- *   join it could only join partitions, of which there are few in the first place if few bytes are read; and a join
- *   of a small query could only leave out files, of which there are few.
- * - Others have as many partitions in their exchanges as their bytes are worth, up to what is configured.
- * - A plan of many thousands of expressions over few bytes is not compiled as a whole, which takes minutes for a CASE of
- *   5,000 branches, and the rows a fraction of a second.
- * - A write is planned so only if one task reads and writes all its rows; others are as Spark plans them.
+ * <p>- A small one runs in one task without exchanges: its scans are marked as Spark marks those of
+ * single files, and rows that are all in one partition need not be exchanged for any operator. Nor
+ * are they broadcast, which takes a job for each join: the task makes the hash tables itself
+ * ({@link SingleTaskHashJoin}). Joins that have no keys in common and generators may make many rows
+ * of few, so they keep their tasks. Larger files are read in the one task too where they are looked
+ * into for a few rows, of a key say, that are joined with what is small. - Adaptive execution
+ * chooses joins and partitions again while a query runs, for some milliseconds a stage. Without a
+ * join it could only join partitions, of which there are few in the first place if few bytes are
+ * read; and a join of a small query could only leave out files, of which there are few. - Others
+ * have as many partitions in their exchanges as their bytes are worth, up to what is configured. -
+ * A plan of many thousands of expressions over few bytes is not compiled as a whole, which takes
+ * minutes for a CASE of 5,000 branches, and the rows a fraction of a second. - A write is planned
+ * so only if one task reads and writes all its rows; others are as Spark plans them.
  *
- * A session that sets the number of partitions, or adaptive execution, has what it set. The settings are those of a
- * statement (see {@link SessionSettings}), in effect on the thread that plans and runs it.
+ * <p>A session that sets the number of partitions, or adaptive execution, has what it set. The
+ * settings are those of a statement (see {@link SessionSettings}), in effect on the thread that
+ * plans and runs it.
  */
 public final class ExecutionSettings {
   private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
@@ -48,7 +51,10 @@ public final class ExecutionSettings {
 
   private static final String BROADCAST = "spark.sql.autoBroadcastJoinThreshold";
 
-  /** Spark's default, for sizes that are guessed from files. Those of estimates are of rows in memory. */
+  /**
+   * Spark's default, for sizes that are guessed from files. Those of estimates are of rows in
+   * memory.
+   */
   private static final long SPARK_BROADCAST = 10L << 20;
 
   /** Of those: some dozens of statements at once may each hold such a table and some more. */
@@ -56,14 +62,25 @@ public final class ExecutionSettings {
       Math.max(SPARK_BROADCAST, Math.min(32L << 20, Runtime.getRuntime().maxMemory() / 64));
 
   /** What Spark makes joins of. */
-  private static final scala.collection.immutable.Seq JOINING = ScalaConversions.seq(Arrays.asList(
-      (Object) TreePattern$.MODULE$.JOIN(), TreePattern$.MODULE$.EXISTS_SUBQUERY(), TreePattern$.MODULE$.LIST_SUBQUERY(),
-      TreePattern$.MODULE$.SCALAR_SUBQUERY(), TreePattern$.MODULE$.LATERAL_JOIN()));
+  private static final scala.collection.immutable.Seq JOINING =
+      ScalaConversions.seq(
+          Arrays.asList(
+              (Object) TreePattern$.MODULE$.JOIN(),
+              TreePattern$.MODULE$.EXISTS_SUBQUERY(),
+              TreePattern$.MODULE$.LIST_SUBQUERY(),
+              TreePattern$.MODULE$.SCALAR_SUBQUERY(),
+              TreePattern$.MODULE$.LATERAL_JOIN()));
 
-  /** Bytes of the columns that are read, in the files: less takes a task no longer than it takes to start more. */
+  /**
+   * Bytes of the columns that are read, in the files: less takes a task no longer than it takes to
+   * start more.
+   */
   private static final long ONE_TASK_MAX = 4L << 20;
 
-  /** Of those that are looked into for a few rows: adaptive execution takes as long for its stages and broadcasts. */
+  /**
+   * Of those that are looked into for a few rows: adaptive execution takes as long for its stages
+   * and broadcasts.
+   */
   private static final long LOOK_UPS_MAX = 16L << 20;
 
   /** As many that no exchange of a query without joins is worth to be looked at while it runs. */
@@ -78,7 +95,10 @@ public final class ExecutionSettings {
   /** Files of one scan that are read sooner than a join can say that they need not be. */
   private static final long FEW_FILES = 3;
 
-  /** Expressions of a plan that are worth to be compiled for few rows. TPC-DS has at most some 800 in a query. */
+  /**
+   * Expressions of a plan that are worth to be compiled for few rows. TPC-DS has at most some 800
+   * in a query.
+   */
   private static final int COMPILED_MAX = 4000;
 
   private final SparkSession spark;
@@ -94,17 +114,19 @@ public final class ExecutionSettings {
   /** The query's optimized plan; its joins are planned by cost, if it has any. */
   LogicalPlan optimized(final StatementQueryExecution query) {
     if (query.analyzed().containsAnyPattern(JOINING)) planByCost();
-    return (LogicalPlan) during(new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        return query.optimizedPlan();
-      }
-    });
+    return (LogicalPlan)
+        during(
+            new scala.runtime.AbstractFunction0() {
+              public Object apply() {
+                return query.optimizedPlan();
+              }
+            });
   }
 
   /**
-   * Optimizes the query, and chooses how it is planned and run, which is to happen in {@link #during}. What is to be run
-   * is another query where some of it is cheaper otherwise ({@link DateGroupingKeys}), as sums that are tried in longs
-   * ({@link UnscaledDecimalAggregates}).
+   * Optimizes the query, and chooses how it is planned and run, which is to happen in {@link
+   * #during}. What is to be run is another query where some of it is cheaper otherwise ({@link
+   * DateGroupingKeys}), as sums that are tried in longs ({@link UnscaledDecimalAggregates}).
    */
   StatementQueryExecution choose(StatementQueryExecution query, boolean triesLongs) {
     LogicalPlan found = optimized(query);
@@ -112,15 +134,21 @@ public final class ExecutionSettings {
     some = LimitPruning.wantedBy(optimized);
     RemainingFiles left = new RemainingFiles(optimized);
     if (left.isEmpty()) return query;
-    LogicalPlan cheaper = byBytes(triesLongs ? UnscaledDecimalAggregates.of(DateGroupingKeys.in(optimized), left) : optimized, left);
-    StatementQueryExecution chosen = cheaper == found ? query : new OptimizedQueryExecution(spark, query.analyzed(), cheaper);
+    LogicalPlan cheaper =
+        byBytes(
+            triesLongs
+                ? UnscaledDecimalAggregates.of(DateGroupingKeys.in(optimized), left)
+                : optimized,
+            left);
+    StatementQueryExecution chosen =
+        cheaper == found ? query : new OptimizedQueryExecution(spark, query.analyzed(), cheaper);
     choose(chosen, left);
     return chosen;
   }
 
   /**
-   * A query whose rows are written, as one task that reads and writes them all; null where that would be too much for
-   * one. To be planned and run in {@link #during}.
+   * A query whose rows are written, as one task that reads and writes them all; null where that
+   * would be too much for one. To be planned and run in {@link #during}.
    */
   StatementQueryExecution inOneTask(StatementQueryExecution query) {
     RemainingFiles left = new RemainingFiles(optimized(query));
@@ -134,19 +162,26 @@ public final class ExecutionSettings {
     return bytes <= 2 * ONE_TASK_MAX; // of all columns
   }
 
-  /** As {@link SemiJoinReduction} and {@link BroadcastSelection}, where the plan that runs is large enough to be worth it. */
+  /**
+   * As {@link SemiJoinReduction} and {@link BroadcastSelection}, where the plan that runs is large
+   * enough to be worth it.
+   */
   private LogicalPlan byBytes(final LogicalPlan optimized, final RemainingFiles left) {
     long bytes = 0;
     if (left.joins()) for (long[] of : left.sizes()) bytes += of[1];
     if (bytes <= LOOK_UPS_MAX) return optimized;
-    return (LogicalPlan) during(new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        long broadcastMax = session.with(changes).autoBroadcastJoinThreshold();
-        LogicalPlan fewer = SemiJoinReduction.in(optimized, broadcastMax);
-        boolean isOurs = changes.containsKey(BROADCAST);
-        return isOurs ? BroadcastSelection.in(fewer, left, SPARK_BROADCAST, broadcastMax) : fewer;
-      }
-    });
+    return (LogicalPlan)
+        during(
+            new scala.runtime.AbstractFunction0() {
+              public Object apply() {
+                long broadcastMax = session.with(changes).autoBroadcastJoinThreshold();
+                LogicalPlan fewer = SemiJoinReduction.in(optimized, broadcastMax);
+                boolean isOurs = changes.containsKey(BROADCAST);
+                return isOurs
+                    ? BroadcastSelection.in(fewer, left, SPARK_BROADCAST, broadcastMax)
+                    : fewer;
+              }
+            });
   }
 
   /** Answers whether it is one task. */
@@ -158,14 +193,17 @@ public final class ExecutionSettings {
       files = Math.max(files, of[0]);
       bytes += of[1];
     }
-    boolean fits = bytes <= ONE_TASK_MAX
-        || left.joins() && bytes <= LOOK_UPS_MAX && besidesLookUps(left, sizes) <= ONE_TASK_MAX;
-    boolean fixed = !left.mayMultiply() && (left.joins() ? fits && files <= FEW_FILES : bytes <= FIXED_MAX);
+    boolean fits =
+        bytes <= ONE_TASK_MAX
+            || left.joins() && bytes <= LOOK_UPS_MAX && besidesLookUps(left, sizes) <= ONE_TASK_MAX;
+    boolean fixed =
+        !left.mayMultiply() && (left.joins() ? fits && files <= FEW_FILES : bytes <= FIXED_MAX);
     boolean oneTask = fixed && fits && !session.hasSet(PARTITIONS);
     if (oneTask) markOneTask(left.relations());
     if (fixed && !session.hasSet(ADAPTIVE)) query.beFixed();
     int most = session.with(changes).numShufflePartitions();
-    long partitions = oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
+    long partitions =
+        oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
     changes = new HashMap<>(changes);
     changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
     if (bytes <= ONE_TASK_MAX && hasManyExpressions(query.optimizedPlan())) {
@@ -175,20 +213,29 @@ public final class ExecutionSettings {
     return oneTask && !query.isAdaptive();
   }
 
-  /** Bytes of the columns that are read of the other relations; a file that Spark would not read in one task is one. */
+  /**
+   * Bytes of the columns that are read of the other relations; a file that Spark would not read in
+   * one task is one.
+   */
   private long besidesLookUps(final RemainingFiles left, long[][] sizes) {
-    boolean[] lookUps = (boolean[]) during(new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        return left.lookUps();
-      }
-    });
+    boolean[] lookUps =
+        (boolean[])
+            during(
+                new scala.runtime.AbstractFunction0() {
+                  public Object apply() {
+                    return left.lookUps();
+                  }
+                });
     long fileMax = session.with(changes).filesMaxPartitionBytes();
     long bytes = 0;
-    for (int i = 0; i < sizes.length; i++) if (!lookUps[i] || sizes[i][2] > fileMax) bytes += sizes[i][1];
+    for (int i = 0; i < sizes.length; i++)
+      if (!lookUps[i] || sizes[i][2] > fileMax) bytes += sizes[i][1];
     return bytes;
   }
 
-  /** What a query wants of which it does not matter which rows they are; null: it is no such query. */
+  /**
+   * What a query wants of which it does not matter which rows they are; null: it is no such query.
+   */
   LimitPruning some() {
     return some;
   }
@@ -219,12 +266,13 @@ public final class ExecutionSettings {
   }
 
   /**
-   * The one partition of a scan is made of all its files, which may be none. It is asked for its files when
-   * it is planned, so a join could not leave out any of them later.
+   * The one partition of a scan is made of all its files, which may be none. It is asked for its
+   * files when it is planned, so a join could not leave out any of them later.
    */
   private static void markOneTask(List<Object> relations) {
     for (int i = 0; i < relations.size(); i++) {
-      ((LogicalRelation) relations.get(i)).setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), Boolean.TRUE);
+      ((LogicalRelation) relations.get(i))
+          .setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), Boolean.TRUE);
     }
   }
 

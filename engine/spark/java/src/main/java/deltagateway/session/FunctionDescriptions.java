@@ -16,21 +16,25 @@ import org.apache.spark.sql.catalyst.util.SQLKeywordUtils;
 public final class FunctionDescriptions {
   private FunctionDescriptions() {}
 
-  /** Returns JSON: each built-in function with its documentation, and the keywords of the grammar. */
+  /**
+   * Returns JSON: each built-in function with its documentation, and the keywords of the grammar.
+   */
   static String json() throws Exception {
     ObjectNode node = StatementRequest.JSON.createObjectNode();
     ArrayNode functions = node.putArray("functions");
     add(functions, FunctionRegistry.builtin(), false);
     add(functions, TableFunctionRegistry.builtin(), true);
     ArrayNode keywords = node.putArray("keywords");
-    for (Iterator each = ScalaConversions.list(SQLKeywordUtils.keywords()).iterator(); each.hasNext(); ) {
+    for (Iterator each = ScalaConversions.list(SQLKeywordUtils.keywords()).iterator();
+        each.hasNext(); ) {
       keywords.add((String) each.next());
     }
     return StatementRequest.JSON.writeValueAsString(node);
   }
 
   private static void add(ArrayNode functions, FunctionRegistryBase registry, boolean isTable) {
-    for (Iterator each = ScalaConversions.list(registry.listFunction()).iterator(); each.hasNext(); ) {
+    for (Iterator each = ScalaConversions.list(registry.listFunction()).iterator();
+        each.hasNext(); ) {
       FunctionIdentifier name = (FunctionIdentifier) each.next();
       ExpressionInfo info = (ExpressionInfo) registry.lookupFunction(name).get();
       ObjectNode node = functions.addObject();

@@ -40,8 +40,9 @@ public final class GatewayDriver {
   private final Thread scheduler;
 
   /**
-   * `functions` and `tableFunctions` are the names that may be called, `expressions` the classes that plans may hold,
-   * each separated by blanks; Python answers questions at `port`. `calls` is what Python calls Java by.
+   * `functions` and `tableFunctions` are the names that may be called, `expressions` the classes
+   * that plans may hold, each separated by blanks; Python answers questions at `port`. `calls` is
+   * what Python calls Java by.
    */
   public GatewayDriver(
       SparkSession root,
@@ -58,48 +59,64 @@ public final class GatewayDriver {
     VendedCredentials.answeredBy(questions);
     StageIds.haveOneLength(root.sparkContext());
     this.guard = new PlanGuard(names(functions), names(tableFunctions), names(expressions));
-    root.extensions().injectQueryStageOptimizerRule(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object session) {
-        return new DynamicFilePruning((SparkSession) session);
-      }
-    });
-    root.extensions().injectPlannerStrategy(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object session) {
-        return new MixedPartitionFilters();
-      }
-    });
-    root.extensions().injectPlannerStrategy(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object session) {
-        return new FullSamples();
-      }
-    });
-    root.extensions().injectPreCBORule(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object session) {
-        return new ScanStatistics();
-      }
-    });
-    scala.runtime.AbstractFunction1<org.apache.spark.sql.SparkSession, Rule<LogicalPlan>> stillWanted = new scala.runtime.AbstractFunction1() {
-      public Object apply(Object session) {
-        return new CancellationRule();
-      }
-    };
-    root.extensions().injectHintResolutionRule(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object session) {
-        return LargeInLists.hidden();
-      }
-    });
-    root.extensions().injectResolutionRule(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object session) {
-        return LargeInLists.settled();
-      }
-    });
+    root.extensions()
+        .injectQueryStageOptimizerRule(
+            new scala.runtime.AbstractFunction1() {
+              public Object apply(Object session) {
+                return new DynamicFilePruning((SparkSession) session);
+              }
+            });
+    root.extensions()
+        .injectPlannerStrategy(
+            new scala.runtime.AbstractFunction1() {
+              public Object apply(Object session) {
+                return new MixedPartitionFilters();
+              }
+            });
+    root.extensions()
+        .injectPlannerStrategy(
+            new scala.runtime.AbstractFunction1() {
+              public Object apply(Object session) {
+                return new FullSamples();
+              }
+            });
+    root.extensions()
+        .injectPreCBORule(
+            new scala.runtime.AbstractFunction1() {
+              public Object apply(Object session) {
+                return new ScanStatistics();
+              }
+            });
+    scala.runtime.AbstractFunction1<org.apache.spark.sql.SparkSession, Rule<LogicalPlan>>
+        stillWanted =
+            new scala.runtime.AbstractFunction1() {
+              public Object apply(Object session) {
+                return new CancellationRule();
+              }
+            };
+    root.extensions()
+        .injectHintResolutionRule(
+            new scala.runtime.AbstractFunction1() {
+              public Object apply(Object session) {
+                return LargeInLists.hidden();
+              }
+            });
+    root.extensions()
+        .injectResolutionRule(
+            new scala.runtime.AbstractFunction1() {
+              public Object apply(Object session) {
+                return LargeInLists.settled();
+              }
+            });
     root.extensions().injectResolutionRule(stillWanted);
     root.extensions().injectOptimizerRule(stillWanted);
-    root.extensions().injectColumnar(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object session) {
-        return new InterruptibleTasks();
-      }
-    });
+    root.extensions()
+        .injectColumnar(
+            new scala.runtime.AbstractFunction1() {
+              public Object apply(Object session) {
+                return new InterruptibleTasks();
+              }
+            });
     this.memory = new MemoryGuard(root.sparkContext(), this);
     this.left = new AbandonedTasks(root.sparkContext(), tasks);
     this.scheduler = thread("dag-scheduler-event-loop");
@@ -109,7 +126,10 @@ public final class GatewayDriver {
     memory.start();
   }
 
-  /** A thread by its name; null where there is none, as after a Spark upgrade that names it otherwise. */
+  /**
+   * A thread by its name; null where there is none, as after a Spark upgrade that names it
+   * otherwise.
+   */
   private static Thread thread(String name) {
     Thread[] all = new Thread[Thread.activeCount() * 2 + 16];
     int count = Thread.enumerate(all);
@@ -119,7 +139,10 @@ public final class GatewayDriver {
     return null;
   }
 
-  /** Why Spark is of no more use, or an empty text. Its scheduler's thread dies of an error such as a full heap. */
+  /**
+   * Why Spark is of no more use, or an empty text. Its scheduler's thread dies of an error such as
+   * a full heap.
+   */
   public String illness() {
     if (root.sparkContext().isStopped()) return "its context stopped";
     return scheduler != null && !scheduler.isAlive() ? "its scheduler died" : "";
@@ -135,11 +158,15 @@ public final class GatewayDriver {
     return tasks.lines(ids);
   }
 
-  /** Used, committed and largest bytes of the heap, those of kept columns, ms in collections, {@link TaskCounts#totals}. */
+  /**
+   * Used, committed and largest bytes of the heap, those of kept columns, ms in collections, {@link
+   * TaskCounts#totals}.
+   */
   public String vitals() {
     MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
     long collecting = 0L;
-    Iterator<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans().iterator();
+    Iterator<GarbageCollectorMXBean> collectors =
+        ManagementFactory.getGarbageCollectorMXBeans().iterator();
     while (collectors.hasNext()) {
       collecting += Math.max(0L, collectors.next().getCollectionTime());
     }
@@ -177,7 +204,8 @@ public final class GatewayDriver {
   }
 
   public GatewaySession openSession() {
-    return new GatewaySession(root.newSession(), root.sessionState().conf(), guard, questions, memory, tasks, plans);
+    return new GatewaySession(
+        root.newSession(), root.sessionState().conf(), guard, questions, memory, tasks, plans);
   }
 
   /** Returns JSON about Spark's functions and keywords. */

@@ -30,8 +30,8 @@ import org.apache.spark.unsafe.Platform;
 /**
  * One client's session: its own settings, current schema and temporary views over the shared Spark.
  *
- * A statement is one call, made on the thread that runs it. {@link #cancel} is called on any other thread; it reaches
- * the statement also before it has a job and before it began.
+ * <p>A statement is one call, made on the thread that runs it. {@link #cancel} is called on any
+ * other thread; it reaches the statement also before it has a job and before it began.
  */
 public final class GatewaySession {
   private static final String SCHEDULER_POOL = "spark.scheduler.pool";
@@ -43,8 +43,9 @@ public final class GatewaySession {
   private static final ThreadLocal<Object[]> CURRENT = new ThreadLocal<>();
 
   /**
-   * Tasks look often enough whether they were killed. Interrupting their threads besides makes the Arrow writer lose
-   * its buffers, and the clean-up of a write fail at its first access to the file system.
+   * Tasks look often enough whether they were killed. Interrupting their threads besides makes the
+   * Arrow writer lose its buffers, and the clean-up of a write fail at its first access to the file
+   * system.
    */
   private static final boolean INTERRUPT_TASKS = false;
 
@@ -57,16 +58,21 @@ public final class GatewaySession {
   private final TaskCounts tasks;
   private final PlanCache plans;
 
-  /** Id -> thread of each statement that runs. Locked where a thread must not go on to the next statement. */
+  /**
+   * Id -> thread of each statement that runs. Locked where a thread must not go on to the next
+   * statement.
+   */
   private final Map<String, Thread> running = new ConcurrentHashMap<>();
+
   private final Set<String> exhausted = ConcurrentHashMap.newKeySet();
   private final Map<String, Boolean> cancelled = Collections.synchronizedMap(new Recent());
+
   /** Id -> {@link ColumnLineage} of statements that ended, until it is asked for. */
   private final Map<String, String> lineages = Collections.synchronizedMap(new Recent());
 
   /**
-   * `questions` is what {@link FileListing} asks. `ofServer` are settings that no session changes. `plans` are those of
-   * all sessions.
+   * `questions` is what {@link FileListing} asks. `ofServer` are settings that no session changes.
+   * `plans` are those of all sessions.
    */
   public GatewaySession(
       SparkSession spark,
@@ -94,7 +100,10 @@ public final class GatewaySession {
     return settings;
   }
 
-  /** The settings that no session changes, with others over them: those that were captured with an object. */
+  /**
+   * The settings that no session changes, with others over them: those that were captured with an
+   * object.
+   */
   public SQLConf ofServer(Map<String, String> captured) {
     if (captured.isEmpty()) return ofServer;
     SQLConf settings = ofServer.clone();
@@ -107,57 +116,89 @@ public final class GatewaySession {
   /** Runs a query and returns its frame (see Frame). */
   public byte[] run(String request) throws Exception {
     final StatementRequest parsed = new StatementRequest(request);
-    return (byte[]) within(parsed, new Work() {
-      Object apply() throws Exception {
-        StatementExecution statement = new StatementExecution(spark, guard, parsed, GatewaySession.this);
-        byte[] frame = statement.run();
-        keepLineage(parsed, statement.asked());
-        return frame;
-      }
-    });
+    return (byte[])
+        within(
+            parsed,
+            new Work() {
+              Object apply() throws Exception {
+                StatementExecution statement =
+                    new StatementExecution(spark, guard, parsed, GatewaySession.this);
+                byte[] frame = statement.run();
+                keepLineage(parsed, statement.asked());
+                return frame;
+              }
+            });
   }
 
   /** The frame of a query's columns, without rows: Spark analyzes it, nothing runs. */
   public byte[] describe(String request) throws Exception {
     final StatementRequest parsed = new StatementRequest(request);
-    return (byte[]) within(parsed, new Work() {
-      Object apply() throws Exception {
-        return new StatementExecution(spark, guard, parsed, GatewaySession.this).describe();
-      }
-    });
+    return (byte[])
+        within(
+            parsed,
+            new Work() {
+              Object apply() throws Exception {
+                return new StatementExecution(spark, guard, parsed, GatewaySession.this).describe();
+              }
+            });
   }
 
-  /** What a DECLARE or SET VARIABLE gives to which variables, or the rows of a query, as values of Spark's. */
+  /**
+   * What a DECLARE or SET VARIABLE gives to which variables, or the rows of a query, as values of
+   * Spark's.
+   */
   public String values(String request) throws Exception {
     final StatementRequest parsed = new StatementRequest(request);
-    return (String) within(parsed, new Work() {
-      Object apply() throws Exception {
-        StatementExecution statement = new StatementExecution(spark, guard, parsed, GatewaySession.this);
-        String values = new VariableAssignment(statement, spark, guard, parsed).values();
-        keepLineage(parsed, statement.asked());
-        return values;
-      }
-    });
+    return (String)
+        within(
+            parsed,
+            new Work() {
+              Object apply() throws Exception {
+                StatementExecution statement =
+                    new StatementExecution(spark, guard, parsed, GatewaySession.this);
+                String values = new VariableAssignment(statement, spark, guard, parsed).values();
+                keepLineage(parsed, statement.asked());
+                return values;
+              }
+            });
   }
 
-  /** Analyzes what {@link #write} would run, with what the table demands of the rows; runs nothing. */
+  /**
+   * Analyzes what {@link #write} would run, with what the table demands of the rows; runs nothing.
+   */
   public void checkWrite(String request, final String target) throws Exception {
     final StatementRequest parsed = new StatementRequest(request);
     final TableWriter writer = new TableWriter(this, StatementRequest.JSON.readTree(target));
-    within(parsed, new Work() {
-      Object apply() throws Exception {
-        String key = writer.key(parsed, target);
-        if (key != null && plans.write(key) != null) return null;
-        StatementExecution statement = new StatementExecution(spark, guard, parsed, GatewaySession.this);
-        long changes = settings.changes();
-        keep(writer.enforced(statement.analyzed(), guard, parsed.id), statement, key, changes, writer.key(parsed, target));
-        return null;
-      }
-    });
+    within(
+        parsed,
+        new Work() {
+          Object apply() throws Exception {
+            String key = writer.key(parsed, target);
+            if (key != null && plans.write(key) != null) return null;
+            StatementExecution statement =
+                new StatementExecution(spark, guard, parsed, GatewaySession.this);
+            long changes = settings.changes();
+            keep(
+                writer.enforced(statement.analyzed(), guard, parsed.id),
+                statement,
+                key,
+                changes,
+                writer.key(parsed, target));
+            return null;
+          }
+        });
   }
 
-  /** A query whose rows are written, unless the session was changed since it had the key and so many changes. */
-  private void keep(QueryExecution enforced, StatementExecution statement, String key, long changes, String keyNow) {
+  /**
+   * A query whose rows are written, unless the session was changed since it had the key and so many
+   * changes.
+   */
+  private void keep(
+      QueryExecution enforced,
+      StatementExecution statement,
+      String key,
+      long changes,
+      String keyNow) {
     if (key == null || !key.equals(keyNow) || changes != settings.changes()) return;
     if (statement.isSameAgain(enforced)) plans.putWrite(key, enforced.analyzed());
   }
@@ -166,45 +207,58 @@ public final class GatewaySession {
   public String write(String request, final String target) throws Exception {
     final StatementRequest parsed = new StatementRequest(request);
     final TableWriter writer = new TableWriter(this, StatementRequest.JSON.readTree(target));
-    return (String) within(parsed, new Work() {
-      Object apply() throws Exception {
-        StatementExecution statement = new StatementExecution(spark, guard, parsed, GatewaySession.this);
-        long changes = settings.changes();
-        String key = writer.key(parsed, target);
-        LogicalPlan kept = key == null ? null : plans.write(key);
-        if (kept != null) {
-          QueryExecution again = statement.again(kept);
-          String files = written(again, writer, parsed);
-          keepLineage(parsed, again.analyzed());
-          return files;
-        }
-        QueryExecution source = statement.analyzed();
-        QueryExecution literals = writer.literals(source, statement, guard, parsed.id);
-        QueryExecution query = literals == null ? writer.enforced(source, guard, parsed.id) : literals;
-        if (literals == null) keep(query, statement, key, changes, writer.key(parsed, target));
-        String files =
-            literals == null ? written(statement.atItsTime(query), writer, parsed) : writer.writeLiterals(literals);
-        keepLineage(parsed, query.analyzed());
-        return files;
-      }
-    });
+    return (String)
+        within(
+            parsed,
+            new Work() {
+              Object apply() throws Exception {
+                StatementExecution statement =
+                    new StatementExecution(spark, guard, parsed, GatewaySession.this);
+                long changes = settings.changes();
+                String key = writer.key(parsed, target);
+                LogicalPlan kept = key == null ? null : plans.write(key);
+                if (kept != null) {
+                  QueryExecution again = statement.again(kept);
+                  String files = written(again, writer, parsed);
+                  keepLineage(parsed, again.analyzed());
+                  return files;
+                }
+                QueryExecution source = statement.analyzed();
+                QueryExecution literals = writer.literals(source, statement, guard, parsed.id);
+                QueryExecution query =
+                    literals == null ? writer.enforced(source, guard, parsed.id) : literals;
+                if (literals == null)
+                  keep(query, statement, key, changes, writer.key(parsed, target));
+                String files =
+                    literals == null
+                        ? written(statement.atItsTime(query), writer, parsed)
+                        : writer.writeLiterals(literals);
+                keepLineage(parsed, query.analyzed());
+                return files;
+              }
+            });
   }
 
-  private String written(QueryExecution query, final TableWriter writer, StatementRequest request) throws Exception {
-    if (!writer.mayBeOneTask() || !ExecutionSettings.mayBeOneTask(request)) return writer.write(query);
+  private String written(QueryExecution query, final TableWriter writer, StatementRequest request)
+      throws Exception {
+    if (!writer.mayBeOneTask() || !ExecutionSettings.mayBeOneTask(request))
+      return writer.write(query);
     ExecutionSettings chosen = new ExecutionSettings(spark, settings);
-    final StatementQueryExecution inOneTask = chosen.inOneTask(new StatementQueryExecution(spark, query.analyzed()));
+    final StatementQueryExecution inOneTask =
+        chosen.inOneTask(new StatementQueryExecution(spark, query.analyzed()));
     if (inOneTask == null) return writer.write(query);
-    return (String) chosen.during(new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        try {
-          return writer.write(inOneTask);
-        } catch (Exception failure) {
-          Platform.throwException(failure);
-          return null;
-        }
-      }
-    });
+    return (String)
+        chosen.during(
+            new scala.runtime.AbstractFunction0() {
+              public Object apply() {
+                try {
+                  return writer.write(inOneTask);
+                } catch (Exception failure) {
+                  Platform.throwException(failure);
+                  return null;
+                }
+              }
+            });
   }
 
   private void keepLineage(StatementRequest request, LogicalPlan analyzed) throws Exception {
@@ -218,35 +272,50 @@ public final class GatewaySession {
     }
   }
 
-  /** See {@link ColumnLineage#of}, of the last query of a statement that asked for it; null where there is none. */
+  /**
+   * See {@link ColumnLineage#of}, of the last query of a statement that asked for it; null where
+   * there is none.
+   */
   public String lineage(String statementId) {
     return lineages.remove(statementId);
   }
 
-  /** Spark's own plan text; `mode` is simple, extended, codegen, cost or formatted. The files are chosen besides. */
+  /**
+   * Spark's own plan text; `mode` is simple, extended, codegen, cost or formatted. The files are
+   * chosen besides.
+   */
   public String explain(String request, final String mode) throws Exception {
     final StatementRequest parsed = new StatementRequest(request);
-    return (String) within(parsed, new Work() {
-      Object apply() throws Exception {
-        StatementQueryExecution analyzed = (StatementQueryExecution) new StatementExecution(spark, guard, parsed, GatewaySession.this).analyzed();
-        ExecutionSettings chosen = new ExecutionSettings(spark, settings);
-        final StatementQueryExecution query = chosen.choose(analyzed, true);
-        return chosen.during(new scala.runtime.AbstractFunction0() {
-          public Object apply() {
-            PhysicalScans.chooseFiles(query.executedPlan());
-            return query.explainString(ExplainMode$.MODULE$.fromString(mode));
-          }
-        });
-      }
-    });
+    return (String)
+        within(
+            parsed,
+            new Work() {
+              Object apply() throws Exception {
+                StatementQueryExecution analyzed =
+                    (StatementQueryExecution)
+                        new StatementExecution(spark, guard, parsed, GatewaySession.this)
+                            .analyzed();
+                ExecutionSettings chosen = new ExecutionSettings(spark, settings);
+                final StatementQueryExecution query = chosen.choose(analyzed, true);
+                return chosen.during(
+                    new scala.runtime.AbstractFunction0() {
+                      public Object apply() {
+                        PhysicalScans.chooseFiles(query.executedPlan());
+                        return query.explainString(ExplainMode$.MODULE$.fromString(mode));
+                      }
+                    });
+              }
+            });
   }
 
   /**
-   * Ends a statement. A stage that is submitted when its jobs have just been cancelled would run (Spark's own
-   * cancelling of future jobs forgets the map stages of adaptive execution), so this goes on until the statement ended.
+   * Ends a statement. A stage that is submitted when its jobs have just been cancelled would run
+   * (Spark's own cancelling of future jobs forgets the map stages of adaptive execution), so this
+   * goes on until the statement ended.
    *
-   * While it is planned it has no jobs, and looks at the mark between two rules. Its thread is interrupted besides, in
-   * case it waits for something; one that computes goes on to the rule's end.
+   * <p>While it is planned it has no jobs, and looks at the mark between two rules. Its thread is
+   * interrupted besides, in case it waits for something; one that computes goes on to the rule's
+   * end.
    */
   public void cancel(final String statementId) {
     cancelled.put(statementId, Boolean.TRUE);
@@ -262,20 +331,23 @@ public final class GatewaySession {
 
   private void endJobs(final String statementId) {
     final SparkContext context = spark.sparkContext();
-    Thread canceller = new Thread("cancel " + statementId) {
-      public void run() {
-        try {
-          for (long waited = 0; running.containsKey(statementId); waited += CANCEL_INTERVAL_MS) {
-            context.cancelJobGroup(statementId, "the statement was cancelled");
-            boolean plans = context.statusTracker().getJobIdsForGroup(statementId).length == 0;
-            if (plans && waited == INTERRUPT_AFTER_MS) interruptThread(statementId);
-            Thread.sleep(CANCEL_INTERVAL_MS);
+    Thread canceller =
+        new Thread("cancel " + statementId) {
+          public void run() {
+            try {
+              for (long waited = 0;
+                  running.containsKey(statementId);
+                  waited += CANCEL_INTERVAL_MS) {
+                context.cancelJobGroup(statementId, "the statement was cancelled");
+                boolean plans = context.statusTracker().getJobIdsForGroup(statementId).length == 0;
+                if (plans && waited == INTERRUPT_AFTER_MS) interruptThread(statementId);
+                Thread.sleep(CANCEL_INTERVAL_MS);
+              }
+            } catch (InterruptedException ended) {
+              Thread.currentThread().interrupt();
+            }
           }
-        } catch (InterruptedException ended) {
-          Thread.currentThread().interrupt();
-        }
-      }
-    };
+        };
     canceller.setDaemon(true);
     canceller.start();
   }
@@ -316,11 +388,16 @@ public final class GatewaySession {
 
   /** The setting's value or default; null where there is none. */
   public String get(String key) {
-    return (String) spark.conf().getOption(key).getOrElse(new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        return null;
-      }
-    });
+    return (String)
+        spark
+            .conf()
+            .getOption(key)
+            .getOrElse(
+                new scala.runtime.AbstractFunction0() {
+                  public Object apply() {
+                    return null;
+                  }
+                });
   }
 
   /** What `current_catalog()` and `current_schema()` answer. */
@@ -383,7 +460,9 @@ public final class GatewaySession {
     exhausted.remove(id);
   }
 
-  /** A statement may be cancelled when it has just ended, and nobody may ask for what is kept of it. */
+  /**
+   * A statement may be cancelled when it has just ended, and nobody may ask for what is kept of it.
+   */
   private static final class Recent extends LinkedHashMap {
     protected boolean removeEldestEntry(Map.Entry eldest) {
       return size() > RECENT_MAX;

@@ -13,8 +13,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.DataType;
 
 /**
- * The value of another expression, with a check now and then that the task was not killed ({@link InterruptibleTasks}): the
- * body of a lambda function is evaluated for each element of an array, within one row.
+ * The value of another expression, with a check now and then that the task was not killed ({@link
+ * InterruptibleTasks}): the body of a lambda function is evaluated for each element of an array,
+ * within one row.
  */
 public final class InterruptibleExpression extends Expression implements Serializable {
   private static final int EVERY = 64;
@@ -49,9 +50,15 @@ public final class InterruptibleExpression extends Expression implements Seriali
 
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
     String calls = context.addMutableState("int", "checkedCalls", new Undefined(), true, true);
-    String check = "if (++" + calls + " % " + EVERY + " == 0) deltagateway.session.InterruptibleExpression.ensureWanted();\n";
+    String check =
+        "if (++"
+            + calls
+            + " % "
+            + EVERY
+            + " == 0) deltagateway.session.InterruptibleExpression.ensureWanted();\n";
     ExprCode value = child.genCode(context);
-    scala.collection.immutable.Seq<String> parts = ScalaConversions.seq(new ArrayList<>(Collections.singletonList(check)));
+    scala.collection.immutable.Seq<String> parts =
+        ScalaConversions.seq(new ArrayList<>(Collections.singletonList(check)));
     CodeBlock before = new CodeBlock(parts, ScalaConversions.seq(new ArrayList<>()));
     return new ExprCode(before.$plus(value.code()), value.isNull(), value.value());
   }
@@ -70,7 +77,8 @@ public final class InterruptibleExpression extends Expression implements Seriali
     return child.sql();
   }
 
-  public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq<Expression> newChildren) {
+  public Expression withNewChildrenInternal(
+      scala.collection.immutable.IndexedSeq<Expression> newChildren) {
     return new InterruptibleExpression(newChildren.head());
   }
 
@@ -87,7 +95,8 @@ public final class InterruptibleExpression extends Expression implements Seriali
   }
 
   public boolean equals(Object other) {
-    return other instanceof InterruptibleExpression && ((InterruptibleExpression) other).child.equals(child);
+    return other instanceof InterruptibleExpression
+        && ((InterruptibleExpression) other).child.equals(child);
   }
 
   public int hashCode() {

@@ -17,9 +17,11 @@ import org.apache.spark.sql.execution.CodegenSupport;
 import org.apache.spark.sql.execution.SparkPlan;
 
 /**
- * The rows of another operator, with a check before each that its task was not killed ({@link InterruptibleTasks}).
+ * The rows of another operator, with a check before each that its task was not killed ({@link
+ * InterruptibleTasks}).
  *
- * In generated code it is a part of its child's loop: a read of one field. It is public for Spark's reflection.
+ * <p>In generated code it is a part of its child's loop: a read of one field. It is public for
+ * Spark's reflection.
  */
 public final class InterruptibleRowsExec extends SparkPlan implements CodegenSupport {
   private final SparkPlan child;
@@ -50,10 +52,15 @@ public final class InterruptibleRowsExec extends SparkPlan implements CodegenSup
   }
 
   public RDD<InternalRow> doExecute() {
-    return child.execute().mapPartitionsInternal(new Checking(), true, ScalaConversions.classTag(InternalRow.class));
+    return child
+        .execute()
+        .mapPartitionsInternal(new Checking(), true, ScalaConversions.classTag(InternalRow.class));
   }
 
-  /** Only together with its child: a class of generated code for a check alone costs more than it saves. */
+  /**
+   * Only together with its child: a class of generated code for a check alone costs more than it
+   * saves.
+   */
   public boolean supportCodegen() {
     return child instanceof CodegenSupport && ((CodegenSupport) child).supportCodegen();
   }
@@ -74,18 +81,20 @@ public final class InterruptibleRowsExec extends SparkPlan implements CodegenSup
     return ((CodegenSupport) child).produce(context, this);
   }
 
-  public String doConsume(CodegenContext context, scala.collection.immutable.Seq<ExprCode> input, ExprCode row) {
+  public String doConsume(
+      CodegenContext context, scala.collection.immutable.Seq<ExprCode> input, ExprCode row) {
     String task = context.addMutableState("TaskContext", "checkedTask", new OfThread(), true, true);
     return task + ".killTaskIfInterrupted();\n" + consume(context, input, null);
   }
 
-  public SparkPlan withNewChildrenInternal(scala.collection.immutable.IndexedSeq<SparkPlan> children) {
+  public SparkPlan withNewChildrenInternal(
+      scala.collection.immutable.IndexedSeq<SparkPlan> children) {
     return new InterruptibleRowsExec(children.head());
   }
 
   /**
-   * EXPLAIN shows the plan of the query, which the checks are no part of. Its form with a list of numbered operators has
-   * all of them.
+   * EXPLAIN shows the plan of the query, which the checks are no part of. Its form with a list of
+   * numbered operators has all of them.
    */
   public void generateTreeString(
       int depth,
@@ -100,11 +109,29 @@ public final class InterruptibleRowsExec extends SparkPlan implements CodegenSup
       int indent) {
     if (printNodeId) {
       super.generateTreeString(
-          depth, lastChildren, append, verbose, prefix, addSuffix, maxFields, printNodeId, printOutputColumns, indent);
+          depth,
+          lastChildren,
+          append,
+          verbose,
+          prefix,
+          addSuffix,
+          maxFields,
+          printNodeId,
+          printOutputColumns,
+          indent);
       return;
     }
     child.generateTreeString(
-        depth, lastChildren, append, verbose, prefix, addSuffix, maxFields, printNodeId, printOutputColumns, indent);
+        depth,
+        lastChildren,
+        append,
+        verbose,
+        prefix,
+        addSuffix,
+        maxFields,
+        printNodeId,
+        printOutputColumns,
+        indent);
   }
 
   public int productArity() {
@@ -120,7 +147,8 @@ public final class InterruptibleRowsExec extends SparkPlan implements CodegenSup
   }
 
   public boolean equals(Object other) {
-    return other instanceof InterruptibleRowsExec && ((InterruptibleRowsExec) other).child.equals(child);
+    return other instanceof InterruptibleRowsExec
+        && ((InterruptibleRowsExec) other).child.equals(child);
   }
 
   public int hashCode() {
@@ -133,7 +161,8 @@ public final class InterruptibleRowsExec extends SparkPlan implements CodegenSup
     }
   }
 
-  private static final class Checking extends scala.runtime.AbstractFunction1 implements Serializable {
+  private static final class Checking extends scala.runtime.AbstractFunction1
+      implements Serializable {
     public Object apply(Object rows) {
       return new InterruptibleIterator<>(TaskContext.get(), (scala.collection.Iterator<?>) rows);
     }

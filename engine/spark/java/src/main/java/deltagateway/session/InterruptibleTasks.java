@@ -19,13 +19,14 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec;
 import org.apache.spark.sql.execution.window.WindowExecBase;
 
 /**
- * Puts checks into physical plans that end a task soon after it was killed: for each row of the operators that produce
- * rows without taking one for each ({@link InterruptibleRowsExec}), and for the elements that a lambda function is called with
- * ({@link InterruptibleExpression}).
+ * Puts checks into physical plans that end a task soon after it was killed: for each row of the
+ * operators that produce rows without taking one for each ({@link InterruptibleRowsExec}), and for
+ * the elements that a lambda function is called with ({@link InterruptibleExpression}).
  *
- * Spark itself checks when a task asks for rows of a file or of an exchange, and after each thousand numbers of a range,
- * but not there if what consumes them returns after each row. A sort, a window or an aggregate then takes in all of its
- * rows, and gives out all of its results, before the task ends.
+ * <p>Spark itself checks when a task asks for rows of a file or of an exchange, and after each
+ * thousand numbers of a range, but not there if what consumes them returns after each row. A sort,
+ * a window or an aggregate then takes in all of its rows, and gives out all of its results, before
+ * the task ends.
  */
 public final class InterruptibleTasks extends ColumnarRule {
   public Rule<SparkPlan> postColumnarTransitions() {
@@ -54,7 +55,8 @@ public final class InterruptibleTasks extends ColumnarRule {
 
   private static boolean makesRows(SparkPlan plan) {
     if (plan.supportsColumnar()) return false;
-    if (plan instanceof BaseAggregateExec) return !((BaseAggregateExec) plan).groupingExpressions().isEmpty();
+    if (plan instanceof BaseAggregateExec)
+      return !((BaseAggregateExec) plan).groupingExpressions().isEmpty();
     return plan instanceof RangeExec
         || plan instanceof FileSourceScanLike
         || plan instanceof InMemoryTableScanExec
@@ -67,13 +69,15 @@ public final class InterruptibleTasks extends ColumnarRule {
 
   private static final class InLambdas extends scala.runtime.AbstractPartialFunction {
     public boolean isDefinedAt(Object node) {
-      return node instanceof LambdaFunction && !(((LambdaFunction) node).function() instanceof InterruptibleExpression);
+      return node instanceof LambdaFunction
+          && !(((LambdaFunction) node).function() instanceof InterruptibleExpression);
     }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       LambdaFunction lambda = (LambdaFunction) node;
-      return new LambdaFunction(new InterruptibleExpression(lambda.function()), lambda.arguments(), lambda.hidden());
+      return new LambdaFunction(
+          new InterruptibleExpression(lambda.function()), lambda.arguments(), lambda.hidden());
     }
   }
 }

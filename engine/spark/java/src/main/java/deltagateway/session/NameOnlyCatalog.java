@@ -4,8 +4,9 @@ import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * A catalog of Spark's that has a name and nothing else, so that `current_catalog()` and `current_schema()` answer what
- * the gateway's session says. Tables are never looked up in it: the guard lets no such name through.
+ * A catalog of Spark's that has a name and nothing else, so that `current_catalog()` and
+ * `current_schema()` answer what the gateway's session says. Tables are never looked up in it: the
+ * guard lets no such name through.
  */
 public final class NameOnlyCatalog extends DelegatingCatalogExtension {
   private String name;

@@ -11,12 +11,14 @@ import org.apache.spark.sql.internal.SQLConf;
 /**
  * The settings of a session, and copies of them with changes that hold for one statement alone.
  *
- * Statements of a session run at the same time, so none of them may change the session's own. A copy is never changed
- * once it was handed out, and is shared by the statements that ask for the same changes; what the session set itself
- * is not changed for a statement.
+ * <p>Statements of a session run at the same time, so none of them may change the session's own. A
+ * copy is never changed once it was handed out, and is shared by the statements that ask for the
+ * same changes; what the session set itself is not changed for a statement.
  */
 public final class SessionSettings {
-  /** There are some choices of each setting that is changed, not as many as there are statements. */
+  /**
+   * There are some choices of each setting that is changed, not as many as there are statements.
+   */
   private static final int COPIES_MAX = 64;
 
   private final SparkSession spark;
@@ -42,7 +44,10 @@ public final class SessionSettings {
     }
   }
 
-  /** How often the session was changed, or began to be: also there and back, which its settings do not tell. */
+  /**
+   * How often the session was changed, or began to be: also there and back, which its settings do
+   * not tell.
+   */
   long changes() {
     return changes.get();
   }

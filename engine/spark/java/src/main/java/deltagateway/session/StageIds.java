@@ -6,9 +6,10 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.DAGScheduler;
 
 /**
- * The ids of Spark's stages, which are its order of turns: of stages with as many running tasks, fair scheduling takes
- * the one whose name is first as a text, in which 1000 is before 999. The older ones would wait for as long as there are
- * newer ones. So the ids begin where all have as many digits, up to the largest that Spark can count.
+ * The ids of Spark's stages, which are its order of turns: of stages with as many running tasks,
+ * fair scheduling takes the one whose name is first as a text, in which 1000 is before 999. The
+ * older ones would wait for as long as there are newer ones. So the ids begin where all have as
+ * many digits, up to the largest that Spark can count.
  */
 public final class StageIds {
   private static final int FIRST = 1000000000;

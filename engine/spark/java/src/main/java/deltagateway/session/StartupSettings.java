@@ -13,16 +13,29 @@ import org.apache.spark.internal.config.UI$;
 import org.apache.spark.internal.config.package$;
 import scala.Tuple2;
 
-/** Spark's own settings at its start, of which it reads some only when they are used: a UI's port without a UI never. */
+/**
+ * Spark's own settings at its start, of which it reads some only when they are used: a UI's port
+ * without a UI never.
+ */
 public final class StartupSettings {
   /** Registers settings by name, when this class is initialized. */
   static final Object[] GROUPS = {
-      package$.MODULE$, UI$.MODULE$, Network$.MODULE$, Status$.MODULE$, Kryo$.MODULE$, Deploy$.MODULE$, Python$.MODULE$,
-      Streaming$.MODULE$};
+    package$.MODULE$,
+    UI$.MODULE$,
+    Network$.MODULE$,
+    Status$.MODULE$,
+    Kryo$.MODULE$,
+    Deploy$.MODULE$,
+    Python$.MODULE$,
+    Streaming$.MODULE$
+  };
 
   private StartupSettings() {}
 
-  /** Throws for a value that is not of its setting's type or range, with the setting's name in the message. */
+  /**
+   * Throws for a value that is not of its setting's type or range, with the setting's name in the
+   * message.
+   */
   static void ensureValid(SparkConf conf) {
     Tuple2[] all = conf.getAll();
     for (int i = 0; i < all.length; i++) {
@@ -33,7 +46,8 @@ public final class StartupSettings {
         conf.get(entry);
       } catch (RuntimeException invalid) {
         String message = String.valueOf(invalid.getMessage());
-        throw new IllegalArgumentException(message.contains(key) ? message : key + ": " + message, invalid);
+        throw new IllegalArgumentException(
+            message.contains(key) ? message : key + ": " + message, invalid);
       }
     }
   }

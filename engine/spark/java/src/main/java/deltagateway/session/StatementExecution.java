@@ -64,11 +64,11 @@ import org.apache.spark.unsafe.Platform;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * One run of one query: the text is parsed, guarded, analyzed over the scans, guarded again and run; or only run, where
- * that was done before ({@link PlanCache}).
+ * One run of one query: the text is parsed, guarded, analyzed over the scans, guarded again and
+ * run; or only run, where that was done before ({@link PlanCache}).
  *
- * Commands never run: Spark is told to skip them, besides being refused by the guard. Views of the catalog become
- * temporary views of Spark, which are gone as soon as the plan is analyzed.
+ * <p>Commands never run: Spark is told to skip them, besides being refused by the guard. Views of
+ * the catalog become temporary views of Spark, which are gone as soon as the plan is analyzed.
  */
 public final class StatementExecution {
   private final SparkSession spark;
@@ -79,17 +79,24 @@ public final class StatementExecution {
   private final StepTimings steps;
   private TableRelations relations;
   private FunctionBodies bodies;
+
   /** Relations of {@link PythonRowsRelation}. */
   private final List<PythonRowsRelation> given = new ArrayList<>();
+
   private LogicalPlan asked;
   private String named = Volatility.ALWAYS;
   private Map<String, PrunedFileIndex> files;
-  /** What the plan is kept by, under the settings after so many changes; null where it may not be. */
+
+  /**
+   * What the plan is kept by, under the settings after so many changes; null where it may not be.
+   */
   private String key;
+
   private long changes;
   private PlanCache.Kept kept;
 
-  StatementExecution(SparkSession spark, PlanGuard guard, StatementRequest request, GatewaySession session) {
+  StatementExecution(
+      SparkSession spark, PlanGuard guard, StatementRequest request, GatewaySession session) {
     this.spark = spark;
     this.guard = guard;
     this.request = request;
@@ -106,7 +113,8 @@ public final class StatementExecution {
     if (known != null) return known;
     byte[] frame = ResponseFrame.ofColumns(analyzed().analyzed(), timeZone);
     boolean isUnchanged = shape != null && shape.equals(PlanCache.columnsKey(spark, request));
-    if (isUnchanged && changes == session.settings().changes()) session.plans().putColumns(shape, frame);
+    if (isUnchanged && changes == session.settings().changes())
+      session.plans().putColumns(shape, frame);
     return frame;
   }
 
@@ -120,16 +128,19 @@ public final class StatementExecution {
     session.ensureLive(request.id);
     StructType schema = (again == null ? query.analyzed() : kept.analyzed).schema();
     ResultSpool rows = again == null ? rows(query, settings, schema) : rowsAgain(again, schema);
-    if (rows.exceeded()) throw new RejectionException("result too large", Long.toString(request.resultBytesMax));
+    if (rows.exceeded())
+      throw new RejectionException("result too large", Long.toString(request.resultBytesMax));
     steps.end("last stage");
     return ResponseFrame.ofResult(schema, timeZone, rows, repeatable(), steps);
   }
 
   /**
-   * What the query answers. Where sums do not fit in their longs it runs again, as it was; if rows were announced, only
-   * to find out whether it fails so too.
+   * What the query answers. Where sums do not fit in their longs it runs again, as it was; if rows
+   * were announced, only to find out whether it fails so too.
    */
-  private ResultSpool rows(StatementQueryExecution query, ExecutionSettings settings, StructType schema) throws Exception {
+  private ResultSpool rows(
+      StatementQueryExecution query, ExecutionSettings settings, StructType schema)
+      throws Exception {
     StatementQueryExecution chosen = settings.choose(query, true);
     ResultSpool rows = spool(schema);
     try {
@@ -144,22 +155,29 @@ public final class StatementExecution {
     return again;
   }
 
-  /** Of the tasks of the last run, which have the settings of the session, as in an execution that Spark records. */
+  /**
+   * Of the tasks of the last run, which have the settings of the session, as in an execution that
+   * Spark records.
+   */
   private ResultSpool rowsAgain(final CachedPlan last, final StructType schema) throws Exception {
     takeKept();
     final ResultSpool rows = spool(schema);
-    fill(rows, new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        return SQLExecution$.MODULE$.withSQLConfPropagated(spark, new scala.runtime.AbstractFunction0() {
+    fill(
+        rows,
+        new scala.runtime.AbstractFunction0() {
           public Object apply() {
-            RDD<InternalRow> again = last.rows(spark);
-            steps.end("stages");
-            runJob(again, schema, rows);
-            return null;
+            return SQLExecution$.MODULE$.withSQLConfPropagated(
+                spark,
+                new scala.runtime.AbstractFunction0() {
+                  public Object apply() {
+                    RDD<InternalRow> again = last.rows(spark);
+                    steps.end("stages");
+                    runJob(again, schema, rows);
+                    return null;
+                  }
+                });
           }
         });
-      }
-    });
     return rows;
   }
 
@@ -168,21 +186,30 @@ public final class StatementExecution {
   }
 
   private FirstRowsNotifier announcer(StructType schema) {
-    return request.announcesRows ? new FirstRowsNotifier(session.questions(), request.id, schema, timeZone) : null;
+    return request.announcesRows
+        ? new FirstRowsNotifier(session.questions(), request.id, schema, timeZone)
+        : null;
   }
 
   private void run(
-      final StatementQueryExecution query, final ExecutionSettings settings, final StructType schema, final ResultSpool spool) throws Exception {
-    fill(spool, new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        return settings.during(new scala.runtime.AbstractFunction0() {
+      final StatementQueryExecution query,
+      final ExecutionSettings settings,
+      final StructType schema,
+      final ResultSpool spool)
+      throws Exception {
+    fill(
+        spool,
+        new scala.runtime.AbstractFunction0() {
           public Object apply() {
-            collect(query, settings.some(), schema, spool);
-            return null;
+            return settings.during(
+                new scala.runtime.AbstractFunction0() {
+                  public Object apply() {
+                    collect(query, settings.some(), schema, spool);
+                    return null;
+                  }
+                });
           }
         });
-      }
-    });
   }
 
   /** Closes the spool afterwards. A run that failed, or was ended early, is not kept. */
@@ -210,7 +237,8 @@ public final class StatementExecution {
     steps.end("analysis");
     if (key != null && execution == analyzed && !repeatable().equals(Volatility.NEVER)) {
       LogicalPlan optimized = settings.optimized(execution);
-      if (isUnchanged()) kept = session.plans().put(key, named, asked, execution.analyzed(), optimized);
+      if (isUnchanged())
+        kept = session.plans().put(key, named, asked, execution.analyzed(), optimized);
     }
     return execution;
   }
@@ -270,7 +298,8 @@ public final class StatementExecution {
     if (request.hasBarrier()) guard.ensureTellsNoPlaces(query);
     steps.end("guard");
     boolean hasHidden = request.hasHidden() || (bodies != null && bodies.hasHidden());
-    LogicalPlan shown = hasHidden ? SecurityBarrierViews.settled(FilePathMasking.ofQuery(query)) : query;
+    LogicalPlan shown =
+        hasHidden ? SecurityBarrierViews.settled(FilePathMasking.ofQuery(query)) : query;
     LogicalPlan rows = CorrelatedLimits.kept(TableScan.rows(spark, shown));
     return rows == execution.analyzed() ? execution : planned(rows);
   }
@@ -278,14 +307,18 @@ public final class StatementExecution {
   /** What is to run: with the statement's time for now, over the rows that are given. */
   public QueryExecution atItsTime(QueryExecution analyzed) {
     LogicalPlan plan = analyzed.analyzed();
-    LogicalPlan fixed = PythonRowsRelation.placed(spark, new StatementTimestamp(request.instantMicros).fixed(plan));
+    LogicalPlan fixed =
+        PythonRowsRelation.placed(spark, new StatementTimestamp(request.instantMicros).fixed(plan));
     return fixed == plan ? analyzed : planned(fixed);
   }
 
   /** Whether one like it is the same but for its files. */
   boolean isSameAgain(QueryExecution enforced) {
-    if (request.given.size() > 0 || RowEnforcer.isLiteral(enforced.analyzed()) || atItsTime(enforced) != enforced) return false;
-    return !Volatility.both(repeatable(), Volatility.of(enforced.analyzed())).equals(Volatility.NEVER);
+    if (request.given.size() > 0
+        || RowEnforcer.isLiteral(enforced.analyzed())
+        || atItsTime(enforced) != enforced) return false;
+    return !Volatility.both(repeatable(), Volatility.of(enforced.analyzed()))
+        .equals(Volatility.NEVER);
   }
 
   /** An analyzed query that was kept, over the files of this statement. */
@@ -311,13 +344,15 @@ public final class StatementExecution {
       }
       for (int i = 0; i < request.given.size(); i++) {
         JsonNode described = request.given.get(i);
-        PythonRowsRelation rows = new PythonRowsRelation(spark, session.questions(), request.id, i, described, timeZone);
+        PythonRowsRelation rows =
+            new PythonRowsRelation(spark, session.questions(), request.id, i, described, timeZone);
         given.add(rows);
         relations.add(request.givenName(i), rows.relation());
       }
       for (int i = 0; i < request.views.length; i++) {
         StatementRequest.View view = request.views[i];
-        if (!view.unlisted.isEmpty()) relations.add(view.relation, new HiddenColumns(rows(view), view.unlisted));
+        if (!view.unlisted.isEmpty())
+          relations.add(view.relation, new HiddenColumns(rows(view), view.unlisted));
       }
     }
     return relations;
@@ -329,7 +364,8 @@ public final class StatementExecution {
     files = new HashMap<>();
     for (int i = 0; i < request.scans.length; i++) {
       StatementRequest.Scan scan = request.scans[i];
-      FileListing listing = new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
+      FileListing listing =
+          new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
       PrunedFileIndex index = new PrunedFileIndex(request.id, scan, listing);
       if (!scan.shown.isEmpty()) listing.show(new ComputedColumns(spark, index));
       files.put(scan.relation, index);
@@ -337,7 +373,10 @@ public final class StatementExecution {
     return files;
   }
 
-  /** Names of views are unique in a statement only, so statements of one session take turns for this moment. */
+  /**
+   * Names of views are unique in a statement only, so statements of one session take turns for this
+   * moment.
+   */
   private QueryExecution withViews(LogicalPlan parsed) throws Exception {
     if (request.views.length == 0) return analyzedWithVariables(parsed);
     synchronized (session) {
@@ -359,12 +398,14 @@ public final class StatementExecution {
 
   private QueryExecution analyzedWithVariables(LogicalPlan parsed) {
     final QueryExecution execution = planned(relations.inPlaceOfNames(parsed));
-    request.variables.during(spark, new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        execution.assertAnalyzed();
-        return null;
-      }
-    });
+    request.variables.during(
+        spark,
+        new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            execution.assertAnalyzed();
+            return null;
+          }
+        });
     return execution;
   }
 
@@ -378,22 +419,27 @@ public final class StatementExecution {
     return execution.analyzed();
   }
 
-  /** Views and policies are analyzed under the settings of their creation: the reader's would change what they mean. */
+  /**
+   * Views and policies are analyzed under the settings of their creation: the reader's would change
+   * what they mean.
+   */
   private void createView(final StatementRequest.View view) throws Exception {
     if (view.settings == null) {
       create(view);
       return;
     }
-    SQLConf$.MODULE$.withExistingConf(session.ofServer(view.settings), new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        try {
-          create(view);
-        } catch (Exception failure) {
-          Platform.throwException(failure);
-        }
-        return null;
-      }
-    });
+    SQLConf$.MODULE$.withExistingConf(
+        session.ofServer(view.settings),
+        new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            try {
+              create(view);
+            } catch (Exception failure) {
+              Platform.throwException(failure);
+            }
+            return null;
+          }
+        });
   }
 
   /** A view's own text takes the same two checks; its columns are those of its record. */
@@ -401,7 +447,8 @@ public final class StatementExecution {
     LogicalPlan rows = rows(view);
     if (view.names.length > 0) rows = new Project(ScalaConversions.seq(columns(rows, view)), rows);
     if (view.hidesPlaces) rows = FilePathMasking.ofView(rows);
-    // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it nowhere.
+    // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it
+    // nowhere.
     if (view.barrier) rows = Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
     else if (view.hidden) rows = SecurityBarrierViews.marked(rows);
     Dataset$.MODULE$.ofRows(spark, rows).createTempView(view.relation);
@@ -423,7 +470,10 @@ public final class StatementExecution {
     return execution.analyzed();
   }
 
-  /** Found by name, and among columns of one name by their order, whose number must be what it was. As Spark's views. */
+  /**
+   * Found by name, and among columns of one name by their order, whose number must be what it was.
+   * As Spark's views.
+   */
   private static List columns(LogicalPlan rows, StatementRequest.View view) {
     Map<String, List<Object>> found = new HashMap<>();
     for (scala.collection.Iterator<Attribute> all = rows.output().iterator(); all.hasNext(); ) {
@@ -431,7 +481,8 @@ public final class StatementExecution {
       named(found, attribute.name()).add(attribute);
     }
     Map<String, List<Object>> wanted = new HashMap<>();
-    for (int i = 0; i < view.sources.length; i++) named(wanted, view.sources[i]).add(view.sources[i]);
+    for (int i = 0; i < view.sources.length; i++)
+      named(wanted, view.sources[i]).add(view.sources[i]);
     Map<String, List<Object>> taken = new HashMap<>();
     scala.collection.immutable.Seq<String> nothing = ScalaConversions.seq(new ArrayList<>());
     ArrayList<Alias> columns = new ArrayList<>();
@@ -444,7 +495,13 @@ public final class StatementExecution {
       Attribute chosen = (Attribute) candidates.get(before.size());
       before.add(chosen);
       columns.add(
-          new Alias(chosen, view.names[i], NamedExpression$.MODULE$.newExprId(), nothing, ScalaConversions.none(), nothing));
+          new Alias(
+              chosen,
+              view.names[i],
+              NamedExpression$.MODULE$.newExprId(),
+              nothing,
+              ScalaConversions.none(),
+              nothing));
     }
     return columns;
   }
@@ -456,8 +513,8 @@ public final class StatementExecution {
   }
 
   /**
-   * A SELECT without FROM reads a relation of one row that Spark runs a job for; as a local relation the optimizer
-   * evaluates it on the spot.
+   * A SELECT without FROM reads a relation of one row that Spark runs a job for; as a local
+   * relation the optimizer evaluates it on the spot.
    */
   private static final class OneRowAsLocal extends scala.runtime.AbstractPartialFunction {
     public boolean isDefinedAt(Object node) {
@@ -468,12 +525,19 @@ public final class StatementExecution {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       List noColumns = new ArrayList<>();
       List oneRow = Collections.singletonList(InternalRow.empty());
-      return new LocalRelation(ScalaConversions.seq(noColumns), ScalaConversions.seq(oneRow), false, ScalaConversions.none());
+      return new LocalRelation(
+          ScalaConversions.seq(noColumns),
+          ScalaConversions.seq(oneRow),
+          false,
+          ScalaConversions.none());
     }
   }
 
   private void collect(
-      final QueryExecution execution, final LimitPruning some, final StructType schema, final ResultSpool spool) {
+      final QueryExecution execution,
+      final LimitPruning some,
+      final StructType schema,
+      final ResultSpool spool) {
     final SparkPlan plan = execution.executedPlan();
     steps.end("planning");
     session.ensureLive(request.id);
@@ -481,21 +545,27 @@ public final class StatementExecution {
       addRows(plan.executeCollect(), schema, spool);
       return;
     }
-    SQLExecution$.MODULE$.withNewExecutionId(execution, ScalaConversions.none(), new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        boolean isFew = isSmallLimit(plan, schema);
-        RDD<InternalRow> rows = isFew && !isOneTask(plan) ? null : plan.execute();
-        if (isFew && (rows == null || some != null && some.leavesOut())) {
-          InternalRow[] few = plan.executeCollect();
-          addRows(some != null && some.mayHaveMore(few.length) ? ofAllFiles(execution, some) : few, schema, spool);
-          return null;
-        }
-        steps.end("stages");
-        runJob(rows, schema, spool);
-        if (kept != null) keepRun(plan, rows);
-        return null;
-      }
-    });
+    SQLExecution$.MODULE$.withNewExecutionId(
+        execution,
+        ScalaConversions.none(),
+        new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            boolean isFew = isSmallLimit(plan, schema);
+            RDD<InternalRow> rows = isFew && !isOneTask(plan) ? null : plan.execute();
+            if (isFew && (rows == null || some != null && some.leavesOut())) {
+              InternalRow[] few = plan.executeCollect();
+              addRows(
+                  some != null && some.mayHaveMore(few.length) ? ofAllFiles(execution, some) : few,
+                  schema,
+                  spool);
+              return null;
+            }
+            steps.end("stages");
+            runJob(rows, schema, spool);
+            if (kept != null) keepRun(plan, rows);
+            return null;
+          }
+        });
   }
 
   private void keepRun(SparkPlan plan, RDD<InternalRow> rows) {
@@ -506,9 +576,13 @@ public final class StatementExecution {
     }
   }
 
-  /** Spark's distributed form of a LIMIT reads every partition; the collecting form stops when it has enough. */
+  /**
+   * Spark's distributed form of a LIMIT reads every partition; the collecting form stops when it
+   * has enough.
+   */
   private static boolean isSmallLimit(SparkPlan plan, StructType schema) {
-    SparkPlan root = plan instanceof AdaptiveSparkPlanExec ? ((AdaptiveSparkPlanExec) plan).inputPlan() : plan;
+    SparkPlan root =
+        plan instanceof AdaptiveSparkPlanExec ? ((AdaptiveSparkPlanExec) plan).inputPlan() : plan;
     if (!(root instanceof CollectLimitExec)) return false;
     return LimitPruning.areFew(((CollectLimitExec) root).limit(), schema);
   }
@@ -519,14 +593,19 @@ public final class StatementExecution {
         && ((CollectLimitExec) limit).child().outputPartitioning() == SinglePartition$.MODULE$;
   }
 
-  /** The log says of the files that were chosen for a LIMIT that they have more rows than they have. */
+  /**
+   * The log says of the files that were chosen for a LIMIT that they have more rows than they have.
+   */
   private InternalRow[] ofAllFiles(QueryExecution execution, LimitPruning some) {
     some.wantAll();
-    return new OptimizedQueryExecution(spark, execution.analyzed(), execution.optimizedPlan()).executedPlan().executeCollect();
+    return new OptimizedQueryExecution(spark, execution.analyzed(), execution.optimizedPlan())
+        .executedPlan()
+        .executeCollect();
   }
 
   private void addRows(InternalRow[] rows, StructType schema, ResultSpool spool) {
-    scala.collection.Iterator<InternalRow> iterator = CollectionConverters.asScala(Arrays.asList(rows).iterator());
+    scala.collection.Iterator<InternalRow> iterator =
+        CollectionConverters.asScala(Arrays.asList(rows).iterator());
     try {
       spool.add(0, partition(schema, spool).write(iterator, null, "collected"));
     } catch (IOException failure) {
@@ -536,19 +615,24 @@ public final class StatementExecution {
 
   private void runJob(RDD<InternalRow> rows, StructType schema, final ResultSpool spool) {
     final SparkContext context = spark.sparkContext();
-    scala.Function2<Object, ArrowPartition.Part, scala.runtime.BoxedUnit> receive = new scala.runtime.AbstractFunction2() {
-      public Object apply(Object partition, Object part) {
-        try {
-          if (!spool.add(((Integer) partition).intValue(), (ArrowPartition.Part) part)) {
-            context.cancelJobGroup(request.id, "no more rows of the result are taken");
+    scala.Function2<Object, ArrowPartition.Part, scala.runtime.BoxedUnit> receive =
+        new scala.runtime.AbstractFunction2() {
+          public Object apply(Object partition, Object part) {
+            try {
+              if (!spool.add(((Integer) partition).intValue(), (ArrowPartition.Part) part)) {
+                context.cancelJobGroup(request.id, "no more rows of the result are taken");
+              }
+            } catch (IOException failure) {
+              throw new UncheckedIOException(failure);
+            }
+            return scala.runtime.BoxedUnit.UNIT;
           }
-        } catch (IOException failure) {
-          throw new UncheckedIOException(failure);
-        }
-        return scala.runtime.BoxedUnit.UNIT;
-      }
-    };
-    context.runJob(rows, partition(schema, spool), receive, ScalaConversions.classTag(ArrowPartition.Part.class));
+        };
+    context.runJob(
+        rows,
+        partition(schema, spool),
+        receive,
+        ScalaConversions.classTag(ArrowPartition.Part.class));
   }
 
   private ArrowPartition partition(StructType schema, ResultSpool spool) {

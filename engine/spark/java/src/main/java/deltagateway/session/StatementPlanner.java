@@ -11,9 +11,10 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 
 /**
- * Plans as the session's planner does, by the settings of the statement: that one chooses joins by the settings of the
- * session, whatever is in effect on the thread. Adaptive execution, which plans again what a statement has left to do,
- * goes on asking the session's, so what it finds out while a query runs is judged by Spark's own limit.
+ * Plans as the session's planner does, by the settings of the statement: that one chooses joins by
+ * the settings of the session, whatever is in effect on the thread. Adaptive execution, which plans
+ * again what a statement has left to do, goes on asking the session's, so what it finds out while a
+ * query runs is judged by Spark's own limit.
  */
 public final class StatementPlanner extends SparkPlanner {
   private final SparkPlanner planner;
@@ -32,7 +33,8 @@ public final class StatementPlanner extends SparkPlanner {
 
   public scala.collection.immutable.Seq<SparkStrategy> extraPlanningStrategies() {
     if (!inOneTask) return planner.extraPlanningStrategies();
-    List<SparkStrategy> strategies = new ArrayList<>(ScalaConversions.list(planner.extraPlanningStrategies()));
+    List<SparkStrategy> strategies =
+        new ArrayList<>(ScalaConversions.list(planner.extraPlanningStrategies()));
     strategies.add(new SingleTaskHashJoin(this));
     return ScalaConversions.seq(strategies);
   }

@@ -16,8 +16,9 @@ import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.sql.execution.exchange.EnsureRequirements;
 
 /**
- * A query of Spark that runs no command and may be prepared without adaptive execution, whatever its session says: Spark
- * asks the session itself for that, whose settings are those of other statements too.
+ * A query of Spark that runs no command and may be prepared without adaptive execution, whatever
+ * its session says: Spark asks the session itself for that, whose settings are those of other
+ * statements too.
  */
 public class StatementQueryExecution extends QueryExecution {
   private final SparkSession spark;
@@ -30,7 +31,8 @@ public class StatementQueryExecution extends QueryExecution {
         plan,
         QueryExecution$.MODULE$.$lessinit$greater$default$3(),
         CommandExecutionMode$.MODULE$.SKIP(),
-        new scala.Some<>(QueryExecution$.MODULE$.determineShuffleCleanupMode(spark.sessionState().conf())),
+        new scala.Some<>(
+            QueryExecution$.MODULE$.determineShuffleCleanupMode(spark.sessionState().conf())),
         QueryExecution$.MODULE$.$lessinit$greater$default$6(),
         QueryExecution$.MODULE$.$lessinit$greater$default$7(),
         QueryExecution$.MODULE$.$lessinit$greater$default$8());
@@ -46,7 +48,10 @@ public class StatementQueryExecution extends QueryExecution {
     return isAdaptive;
   }
 
-  /** Its joins are in one task, which makes the hash tables; to be said before the plan that runs is asked for. */
+  /**
+   * Its joins are in one task, which makes the hash tables; to be said before the plan that runs is
+   * asked for.
+   */
   void joinInOneTask() {
     inOneTask = true;
   }
@@ -58,7 +63,9 @@ public class StatementQueryExecution extends QueryExecution {
   public scala.collection.immutable.Seq<Rule<SparkPlan>> preparations() {
     if (isAdaptive) return super.preparations();
     List<Rule<SparkPlan>> rules = new ArrayList<>();
-    List<Rule<SparkPlan>> ofSpark = ScalaConversions.list(QueryExecution$.MODULE$.preparations(spark, ScalaConversions.none(), false));
+    List<Rule<SparkPlan>> ofSpark =
+        ScalaConversions.list(
+            QueryExecution$.MODULE$.preparations(spark, ScalaConversions.none(), false));
     for (int i = 0; i < ofSpark.size(); i++) {
       rules.add(ofSpark.get(i));
       if (!(ofSpark.get(i) instanceof EnsureRequirements)) continue;

@@ -14,8 +14,9 @@ import org.apache.spark.scheduler.SparkListenerTaskStart;
 import scala.collection.Iterator;
 
 /**
- * Counts jobs and tasks: of each statement that runs, for those who look on, and of all since the start. The jobs of a
- * statement are in a group of its id. Of statements that are followed, each job is kept until it is asked for.
+ * Counts jobs and tasks: of each statement that runs, for those who look on, and of all since the
+ * start. The jobs of a statement are in a group of its id. Of statements that are followed, each
+ * job is kept until it is asked for.
  */
 public final class TaskCounts extends SparkListener {
   private static final int TOTAL = 0, RUNNING = 1, DONE = 2, FAILED = 3, NUMBERS = 4;
@@ -26,6 +27,7 @@ public final class TaskCounts extends SparkListener {
 
   /** Statement -> lines of its jobs that ended. */
   private final Map<String, StringBuilder> followed = new HashMap<>();
+
   private final Map<Integer, Job> jobs = new HashMap<>();
   private final Map<Object, Integer> jobOfStage = new HashMap<>();
   private long jobsRunning, jobsDone, jobsFailed, tasksRunning, tasksDone, tasksFailed;
@@ -72,7 +74,17 @@ public final class TaskCounts extends SparkListener {
 
   /** Since the start: jobs running, succeeded, failed; tasks running, succeeded, failed. */
   synchronized String totals() {
-    return jobsRunning + " " + jobsDone + " " + jobsFailed + " " + tasksRunning + " " + tasksDone + " " + tasksFailed;
+    return jobsRunning
+        + " "
+        + jobsDone
+        + " "
+        + jobsFailed
+        + " "
+        + tasksRunning
+        + " "
+        + tasksDone
+        + " "
+        + tasksFailed;
   }
 
   synchronized void follow(String id) {
@@ -80,8 +92,8 @@ public final class TaskCounts extends SparkListener {
   }
 
   /**
-   * Lines of the jobs that ended since the statement is followed, which it is no longer: id, begin and end in ms since
-   * the epoch, stages, tasks, failed tasks, 1 for success.
+   * Lines of the jobs that ended since the statement is followed, which it is no longer: id, begin
+   * and end in ms since the epoch, stages, tasks, failed tasks, 1 for success.
    */
   synchronized String jobs(String id) {
     StringBuilder lines = followed.remove(id);
@@ -117,7 +129,8 @@ public final class TaskCounts extends SparkListener {
 
   public synchronized void onStageSubmitted(SparkListenerStageSubmitted event) {
     Properties properties = event.properties();
-    int[] counts = properties == null ? null : statements.get(properties.getProperty("spark.jobGroup.id"));
+    int[] counts =
+        properties == null ? null : statements.get(properties.getProperty("spark.jobGroup.id"));
     if (counts == null) return;
     stages.put(Integer.valueOf(event.stageInfo().stageId()), counts);
     counts[TOTAL] += event.stageInfo().numTasks();

@@ -23,12 +23,14 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Gives the elements of lists, and the keys and values of maps, their field ids in a file's schema. They are in the
- * metadata of the column, or field of a struct, that they are in, by their paths (`value.element`).
+ * Gives the elements of lists, and the keys and values of maps, their field ids in a file's schema.
+ * They are in the metadata of the column, or field of a struct, that they are in, by their paths
+ * (`value.element`).
  *
- * So are types that Parquet has and Spark does not: `uuid`, `fixed 7`, `time`, `timestamp_ns`, `timestamptz_ns`,
- * `geometry CRS`, `geography ALGORITHM CRS`; at the path of a column or field itself, which is empty. Spark writes their
- * values as numbers and bytes, and the schema says what these are. What is said to be required, by the same paths, is.
+ * <p>So are types that Parquet has and Spark does not: `uuid`, `fixed 7`, `time`, `timestamp_ns`,
+ * `timestamptz_ns`, `geometry CRS`, `geography ALGORITHM CRS`; at the path of a column or field
+ * itself, which is empty. Spark writes their values as numbers and bytes, and the schema says what
+ * these are. What is said to be required, by the same paths, is.
  */
 public final class FieldIdWriteSupport extends ParquetWriteSupport {
   static final String NESTED_IDS = "gateway.nested.ids";
@@ -54,7 +56,8 @@ public final class FieldIdWriteSupport extends ParquetWriteSupport {
       Metadata ids = inner(field.metadata(), NESTED_IDS);
       Metadata types = inner(field.metadata(), TYPES);
       List<String> required = required(field.metadata());
-      Type typed = types.contains(ITSELF) ? typed(type.asPrimitiveType(), types.getString(ITSELF)) : type;
+      Type typed =
+          types.contains(ITSELF) ? typed(type.asPrimitiveType(), types.getString(ITSELF)) : type;
       Type inner = identified(typed, field.dataType(), ids, types, required, "");
       identified.add(required.contains(ITSELF) ? required(inner) : inner);
     }
@@ -66,7 +69,9 @@ public final class FieldIdWriteSupport extends ParquetWriteSupport {
   }
 
   private static List<String> required(Metadata metadata) {
-    return metadata.contains(REQUIRED) ? Arrays.asList(metadata.getStringArray(REQUIRED)) : Collections.emptyList();
+    return metadata.contains(REQUIRED)
+        ? Arrays.asList(metadata.getStringArray(REQUIRED))
+        : Collections.emptyList();
   }
 
   private static Type required(Type type) {
@@ -100,17 +105,34 @@ public final class FieldIdWriteSupport extends ParquetWriteSupport {
     GroupType repeated = group.getType(0).asGroupType();
     ArrayList<Type> parts = new ArrayList<>();
     if (isMap) {
-      parts.add(part(repeated.getType(0), ((MapType) kind).keyType(), ids, types, required, path + "key"));
-      parts.add(part(repeated.getType(1), ((MapType) kind).valueType(), ids, types, required, path + "value"));
+      parts.add(
+          part(
+              repeated.getType(0), ((MapType) kind).keyType(), ids, types, required, path + "key"));
+      parts.add(
+          part(
+              repeated.getType(1),
+              ((MapType) kind).valueType(),
+              ids,
+              types,
+              required,
+              path + "value"));
     } else {
-      parts.add(part(repeated.getType(0), ((ArrayType) kind).elementType(), ids, types, required, path + "element"));
+      parts.add(
+          part(
+              repeated.getType(0),
+              ((ArrayType) kind).elementType(),
+              ids,
+              types,
+              required,
+              path + "element"));
     }
     ArrayList<Type> fields = new ArrayList<>();
     fields.add(repeated.withNewFields(parts));
     return group.withNewFields(fields);
   }
 
-  private static Type part(Type type, DataType kind, Metadata ids, Metadata types, List<String> required, String path) {
+  private static Type part(
+      Type type, DataType kind, Metadata ids, Metadata types, List<String> required, String path) {
     Type typed = types.contains(path) ? typed(type.asPrimitiveType(), types.getString(path)) : type;
     Type inner = identified(typed, kind, ids, types, required, path + ".");
     Type known = required.contains(path) ? required(inner) : inner;
@@ -135,14 +157,17 @@ public final class FieldIdWriteSupport extends ParquetWriteSupport {
 
   private static LogicalTypeAnnotation annotation(String kind, String parameters) {
     if (kind.equals("uuid")) return LogicalTypeAnnotation.uuidType();
-    if (kind.equals("time")) return LogicalTypeAnnotation.timeType(false, LogicalTypeAnnotation.TimeUnit.MICROS);
+    if (kind.equals("time"))
+      return LogicalTypeAnnotation.timeType(false, LogicalTypeAnnotation.TimeUnit.MICROS);
     if (kind.equals("timestamp_ns") || kind.equals("timestamptz_ns")) {
-      return LogicalTypeAnnotation.timestampType(kind.equals("timestamptz_ns"), LogicalTypeAnnotation.TimeUnit.NANOS);
+      return LogicalTypeAnnotation.timestampType(
+          kind.equals("timestamptz_ns"), LogicalTypeAnnotation.TimeUnit.NANOS);
     }
     if (kind.equals("geometry")) return LogicalTypeAnnotation.geometryType(parameters);
     if (kind.equals("geography")) {
       String[] words = parameters.split(" ", 2);
-      return LogicalTypeAnnotation.geographyType(words[1], EdgeInterpolationAlgorithm.valueOf(words[0]));
+      return LogicalTypeAnnotation.geographyType(
+          words[1], EdgeInterpolationAlgorithm.valueOf(words[0]));
     }
     throw new IllegalArgumentException(kind + " is no type of columns in Parquet");
   }

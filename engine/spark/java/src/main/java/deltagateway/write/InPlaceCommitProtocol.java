@@ -21,16 +21,18 @@ import org.apache.spark.internal.io.FileNameSpec;
 import org.apache.spark.util.TaskFailureListener;
 
 /**
- * Tasks write files under unique names where they will stay; nothing is renamed. The files of the successful attempts
- * are what was written; those of other attempts, and all of them if the job fails, are deleted as far as can be reached.
- * Whatever is left behind is in no commit, hence no part of the table.
+ * Tasks write files under unique names where they will stay; nothing is renamed. The files of the
+ * successful attempts are what was written; those of other attempts, and all of them if the job
+ * fails, are deleted as far as can be reached. Whatever is left behind is in no commit, hence no
+ * part of the table.
  *
- * A job that fails does not wait for its other tasks, and the driver is not told of those that end after it. So a task
- * deletes what it wrote if it does not commit, however it ends, and on a local master it commits by adding to a list of
- * its job that the job takes away when it ends: a task is either in that list or finds none and fails. Executors of
- * other processes have no such list: files of tasks that commit there after their job failed are left to VACUUM.
+ * <p>A job that fails does not wait for its other tasks, and the driver is not told of those that
+ * end after it. So a task deletes what it wrote if it does not commit, however it ends, and on a
+ * local master it commits by adding to a list of its job that the job takes away when it ends: a
+ * task is either in that list or finds none and fails. Executors of other processes have no such
+ * list: files of tasks that commit there after their job failed are left to VACUUM.
  *
- * A folder that is a link is not written through.
+ * <p>A folder that is a link is not written through.
  */
 public final class InPlaceCommitProtocol extends FileCommitProtocol implements Serializable {
   /** Files of committed tasks, by the id of their job, of the jobs that run. */
@@ -65,22 +67,26 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   }
 
   /**
-   * Spark does not abort a task that it kills while the first file is opened; its failure listeners are called. Rows may
-   * be written without a task, see {@link LiteralRowsWriter}.
+   * Spark does not abort a task that it kills while the first file is opened; its failure listeners
+   * are called. Rows may be written without a task, see {@link LiteralRowsWriter}.
    */
   public void setupTask(final TaskAttemptContext task) {
     taskFiles = new ArrayList<>();
     if (TaskContext.get() == null) return;
-    TaskContext.get().addTaskFailureListener(new TaskFailureListener() {
-      public void onTaskFailure(TaskContext context, Throwable failure) {
-        abortTask(task);
-      }
-    });
+    TaskContext.get()
+        .addTaskFailureListener(
+            new TaskFailureListener() {
+              public void onTaskFailure(TaskContext context, Throwable failure) {
+                abortTask(task);
+              }
+            });
   }
 
-  public String newTaskTempFile(TaskAttemptContext task, scala.Option<String> directory, FileNameSpec spec) {
+  public String newTaskTempFile(
+      TaskAttemptContext task, scala.Option<String> directory, FileNameSpec spec) {
     int split = task.getTaskAttemptID().getTaskID().getId();
-    String unique = String.format("part-%05d-%s", new Object[] {Integer.valueOf(split), UUID.randomUUID()});
+    String unique =
+        String.format("part-%05d-%s", new Object[] {Integer.valueOf(split), UUID.randomUUID()});
     String name = spec.prefix() + unique + spec.suffix();
     String said = directory.isDefined() ? directory.get() : null;
     String relative = said == null ? name : shortened(said) + "/" + name;
@@ -89,18 +95,24 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     return path(relative).toString();
   }
 
-  public String newTaskTempFileAbsPath(TaskAttemptContext task, String absoluteDirectory, FileNameSpec spec) {
-    throw new UnsupportedOperationException("a table's files are written below its folder: " + absoluteDirectory);
+  public String newTaskTempFileAbsPath(
+      TaskAttemptContext task, String absoluteDirectory, FileNameSpec spec) {
+    throw new UnsupportedOperationException(
+        "a table's files are written below its folder: " + absoluteDirectory);
   }
 
-  /** File systems have no names of more than 255 bytes: values of partitions are what Spark says, wherever they lie. */
+  /**
+   * File systems have no names of more than 255 bytes: values of partitions are what Spark says,
+   * wherever they lie.
+   */
   private static String shortened(String directory) {
     String[] names = directory.split("/");
     for (int i = 0; i < names.length; i++) {
       if (names[i].getBytes(StandardCharsets.UTF_8).length <= NAME_BYTES_MAX) continue;
       String column = names[i].substring(0, names[i].indexOf('=') + 1);
       String unique = UUID.nameUUIDFromBytes(names[i].getBytes(StandardCharsets.UTF_8)).toString();
-      boolean fits = column.getBytes(StandardCharsets.UTF_8).length + unique.length() <= NAME_BYTES_MAX;
+      boolean fits =
+          column.getBytes(StandardCharsets.UTF_8).length + unique.length() <= NAME_BYTES_MAX;
       names[i] = fits ? column + unique : unique;
     }
     return String.join("/", names);
@@ -117,8 +129,10 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
       for (int i = 0; i < taskFiles.size(); i++) {
         String[] file = taskFiles.get(i);
         String relative = file[0];
-        FileStatus status = path(relative).getFileSystem(task.getConfiguration()).getFileStatus(path(relative));
-        written.add(new WrittenFile(relative, file[1], status.getLen(), status.getModificationTime()));
+        FileStatus status =
+            path(relative).getFileSystem(task.getConfiguration()).getFileStatus(path(relative));
+        written.add(
+            new WrittenFile(relative, file[1], status.getLen(), status.getModificationTime()));
       }
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
@@ -135,7 +149,9 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     jobFiles.addAll((List<WrittenFile>) message.obj());
   }
 
-  public void commitJob(JobContext job, scala.collection.immutable.Seq<FileCommitProtocol.TaskCommitMessage> messages) {
+  public void commitJob(
+      JobContext job,
+      scala.collection.immutable.Seq<FileCommitProtocol.TaskCommitMessage> messages) {
     endJob();
   }
 
@@ -186,7 +202,10 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     }
   }
 
-  /** `path` is relative to the folder, as the file system spells it; `partition` what Spark says of it, or null. */
+  /**
+   * `path` is relative to the folder, as the file system spells it; `partition` what Spark says of
+   * it, or null.
+   */
   static final class WrittenFile implements Serializable {
     final String path;
     final String partition;

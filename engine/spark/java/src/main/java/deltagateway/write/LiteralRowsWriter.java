@@ -41,11 +41,12 @@ import org.apache.spark.util.SerializableConfiguration;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Writes rows that the optimizer has evaluated, those of literals: what the task of a job would do is done on the
- * statement's own thread. A job that writes one row takes three quarters of an INSERT.
+ * Writes rows that the optimizer has evaluated, those of literals: what the task of a job would do
+ * is done on the statement's own thread. A job that writes one row takes three quarters of an
+ * INSERT.
  *
- * The task is Spark's own (FileFormatWriter.executeTask), and the writer the one of all other writes. So the files are
- * the same: schema, order, statistics, codec, folders of partitions.
+ * <p>The task is Spark's own (FileFormatWriter.executeTask), and the writer the one of all other
+ * writes. So the files are the same: schema, order, statistics, codec, folders of partitions.
  */
 public final class LiteralRowsWriter {
   private final SparkSession spark;
@@ -59,7 +60,9 @@ public final class LiteralRowsWriter {
     this.configuration = configuration;
   }
 
-  /** The plan whose optimized form {@link #relation} looks at: texts of partitions are never empty. */
+  /**
+   * The plan whose optimized form {@link #relation} looks at: texts of partitions are never empty.
+   */
   static LogicalPlan withNullPartitions(LogicalPlan plan, List partitionColumns) {
     scala.collection.immutable.Seq keys = ScalaConversions.seq(partitionColumns);
     scala.collection.immutable.Seq<NamedExpression> columns =
@@ -74,13 +77,19 @@ public final class LiteralRowsWriter {
   }
 
   /**
-   * Writes the rows of such a plan; `partitionColumns` are attributes of it, `trackers` count rows as in a job. Without
-   * rows there is no file.
+   * Writes the rows of such a plan; `partitionColumns` are attributes of it, `trackers` count rows
+   * as in a job. Without rows there is no file.
    */
-  void write(LogicalPlan optimized, List<Attribute> partitionColumns, InPlaceCommitProtocol committer, Path folder, List<WriteJobStatsTracker> trackers)
+  void write(
+      LogicalPlan optimized,
+      List<Attribute> partitionColumns,
+      InPlaceCommitProtocol committer,
+      Path folder,
+      List<WriteJobStatsTracker> trackers)
       throws Exception {
     LocalRelation relation = relation(optimized);
-    List<InternalRow> rows = new ArrayList<>(ScalaConversions.list((scala.collection.Seq<InternalRow>) relation.data()));
+    List<InternalRow> rows =
+        new ArrayList<>(ScalaConversions.list((scala.collection.Seq<InternalRow>) relation.data()));
     if (rows.isEmpty()) return;
     if (rows.size() > 1) Collections.sort(rows, ordering(optimized, partitionColumns));
     Job job = Job.getInstance(configuration);
@@ -90,16 +99,27 @@ public final class LiteralRowsWriter {
     scala.collection.immutable.Map<String, String> plain =
         scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options));
     DataSourceUtils$.MODULE$.mergeWriteOptionsIntoHadoopConf(plain, job.getConfiguration());
-    WriteJobDescription description = description(job, relation, partitionColumns, folder.toString(), trackers);
+    WriteJobDescription description =
+        description(job, relation, partitionColumns, folder.toString(), trackers);
     job.getConfiguration().set("spark.sql.sources.writeJobUUID", description.uuid());
     committer.setupJob(job);
     try {
       String tracker = SparkHadoopWriterUtils$.MODULE$.createJobTrackerID(new Date());
-      WriteTaskResult result = FileFormatWriter$.MODULE$.executeTask(
-          description, tracker, 0, 0, 0, committer, CollectionConverters.asScala(new Live(rows.iterator())), ScalaConversions.none());
+      WriteTaskResult result =
+          FileFormatWriter$.MODULE$.executeTask(
+              description,
+              tracker,
+              0,
+              0,
+              0,
+              committer,
+              CollectionConverters.asScala(new Live(rows.iterator())),
+              ScalaConversions.none());
       committer.onTaskCommit(result.commitMsg());
       FileFormatWriter$.MODULE$.processStats(
-          description.statsTrackers(), ScalaConversions.seq(Collections.singletonList(result.summary().stats())), 0L);
+          description.statsTrackers(),
+          ScalaConversions.seq(Collections.singletonList(result.summary().stats())),
+          0L);
       committer.commitJob(job, ScalaConversions.seq(Collections.singletonList(result.commitMsg())));
     } catch (Throwable failure) {
       committer.abortJob(job);
@@ -108,20 +128,27 @@ public final class LiteralRowsWriter {
   }
 
   private WriteJobDescription description(
-      Job job, LocalRelation relation, List<Attribute> partitionColumns, String folder, List<WriteJobStatsTracker> trackers) {
+      Job job,
+      LocalRelation relation,
+      List<Attribute> partitionColumns,
+      String folder,
+      List<WriteJobStatsTracker> trackers) {
     List<Attribute> columns = ScalaConversions.list(relation.output());
     List<Attribute> dataColumns = new ArrayList<>(columns);
     dataColumns.removeAll(partitionColumns);
     StructType schema = DataTypeUtils$.MODULE$.fromAttributes(ScalaConversions.seq(dataColumns));
     FieldIdParquetFormat parquet = new FieldIdParquetFormat();
-    DataSourceUtils$.MODULE$.verifySchema(parquet, schema, DataSourceUtils$.MODULE$.verifySchema$default$3());
+    DataSourceUtils$.MODULE$.verifySchema(
+        parquet, schema, DataSourceUtils$.MODULE$.verifySchema$default$3());
     DataSourceUtils$.MODULE$.checkFieldNames(parquet, schema);
-    OutputWriterFactory factory = parquet.prepareWrite(
-        spark,
-        job,
-        CaseInsensitiveMap$.MODULE$.apply(
-            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options))),
-        schema);
+    OutputWriterFactory factory =
+        parquet.prepareWrite(
+            spark,
+            job,
+            CaseInsensitiveMap$.MODULE$.apply(
+                scala.collection.immutable.Map$.MODULE$.from(
+                    CollectionConverters.asScala(options))),
+            schema);
     return new WriteJobDescription(
         UUID.randomUUID().toString(),
         new SerializableConfiguration(job.getConfiguration()),
@@ -138,13 +165,18 @@ public final class LiteralRowsWriter {
   }
 
   /** The rows of each partition are together, and in the order of the table if it has one. */
-  private static InterpretedOrdering ordering(LogicalPlan optimized, List<Attribute> partitionColumns) {
+  private static InterpretedOrdering ordering(
+      LogicalPlan optimized, List<Attribute> partitionColumns) {
     List<SortOrder> orders = new ArrayList<>();
     for (int i = 0; i < partitionColumns.size(); i++) {
       Expression column = (Expression) partitionColumns.get(i);
-      orders.add(SortOrder$.MODULE$.apply(column, Ascending$.MODULE$, ScalaConversions.seq(new ArrayList<>())));
+      orders.add(
+          SortOrder$.MODULE$.apply(
+              column, Ascending$.MODULE$, ScalaConversions.seq(new ArrayList<>())));
     }
-    if (optimized instanceof Sort) orders.addAll(ScalaConversions.list((scala.collection.Seq<SortOrder>) ((Sort) optimized).order()));
+    if (optimized instanceof Sort)
+      orders.addAll(
+          ScalaConversions.list((scala.collection.Seq<SortOrder>) ((Sort) optimized).order()));
     return new InterpretedOrdering(ScalaConversions.seq(orders), optimized.output());
   }
 

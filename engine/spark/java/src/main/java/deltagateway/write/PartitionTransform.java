@@ -30,14 +30,15 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Partition values of Iceberg tables: a transform of a column's value, whatever the session's zone is.
+ * Partition values of Iceberg tables: a transform of a column's value, whatever the session's zone
+ * is.
  *
- * Whole numbers, days and microseconds are numbers, by which rows are sorted much faster than by their digits; Spark
- * names folders by the digits. Other values are texts: decimals plain ones, strings and binaries `x` and hexadecimal
- * digits, so that an empty one is no null. Null is null for every transform. Units of time are of microseconds, also
- * where these come as a plain number.
+ * <p>Whole numbers, days and microseconds are numbers, by which rows are sorted much faster than by
+ * their digits; Spark names folders by the digits. Other values are texts: decimals plain ones,
+ * strings and binaries `x` and hexadecimal digits, so that an empty one is no null. Null is null
+ * for every transform. Units of time are of microseconds, also where these come as a plain number.
  *
- * Iceberg table specification, "Partition Transforms", "Appendix B: 32-bit Hash Requirements".
+ * <p>Iceberg table specification, "Partition Transforms", "Appendix B: 32-bit Hash Requirements".
  */
 public final class PartitionTransform implements Serializable {
   private static final long DAY_MICROS = 86400000000L;
@@ -62,7 +63,8 @@ public final class PartitionTransform implements Serializable {
   /** Of values of a type; fails for those whose partition would be none of the type. */
   static PartitionTransform into(String kind, int width, DataType type) {
     boolean isDecimal = type instanceof DecimalType;
-    return new PartitionTransform(kind, width, isDecimal ? ((DecimalType) type).precision() : Integer.MAX_VALUE);
+    return new PartitionTransform(
+        kind, width, isDecimal ? ((DecimalType) type).precision() : Integer.MAX_VALUE);
   }
 
   /** The value of `source`, which is resolved: a number, or a text. */
@@ -70,11 +72,20 @@ public final class PartitionTransform implements Serializable {
     ArrayList<Expression> arguments = new ArrayList<>();
     arguments.add(source);
     return new Invoke(
-        Literal$.MODULE$.fromObject(this), method(source.dataType()), type(source.dataType()), ScalaConversions.seq(arguments),
-        ScalaConversions.seq(new ArrayList<>()), true, true, true);
+        Literal$.MODULE$.fromObject(this),
+        method(source.dataType()),
+        type(source.dataType()),
+        ScalaConversions.seq(arguments),
+        ScalaConversions.seq(new ArrayList<>()),
+        true,
+        true,
+        true);
   }
 
-  /** What rows of one partition have in common, by which they are brought together, of what {@link #of} made. */
+  /**
+   * What rows of one partition have in common, by which they are brought together, of what {@link
+   * #of} made.
+   */
   static Expression keyOf(Expression value) {
     Invoke made = (Invoke) value;
     PartitionTransform transform = (PartitionTransform) ((Literal) made.targetObject()).value();
@@ -82,12 +93,13 @@ public final class PartitionTransform implements Serializable {
   }
 
   private DataType type(DataType source) {
-    boolean isNumber = kind.equals("bucket")
-        || source instanceof IntegerType
-        || source instanceof LongType
-        || source instanceof DateType
-        || source instanceof TimestampType
-        || source instanceof TimestampNTZType;
+    boolean isNumber =
+        kind.equals("bucket")
+            || source instanceof IntegerType
+            || source instanceof LongType
+            || source instanceof DateType
+            || source instanceof TimestampType
+            || source instanceof TimestampNTZType;
     return isNumber ? (DataType) LongType$.MODULE$ : (DataType) StringType$.MODULE$;
   }
 
@@ -152,7 +164,8 @@ public final class PartitionTransform implements Serializable {
 
   public UTF8String ofDecimal(Decimal value) {
     BigInteger unscaled = unscaled(value);
-    if (kind.equals("truncate")) unscaled = unscaled.subtract(unscaled.mod(BigInteger.valueOf((long) width)));
+    if (kind.equals("truncate"))
+      unscaled = unscaled.subtract(unscaled.mod(BigInteger.valueOf((long) width)));
     java.math.BigDecimal made = new java.math.BigDecimal(unscaled, value.scale());
     if (made.precision() > precision) {
       throw DataTypeErrors.cannotChangeDecimalPrecisionError(value, precision, value.scale(), null);
@@ -177,16 +190,22 @@ public final class PartitionTransform implements Serializable {
   }
 
   public UTF8String ofBinary(byte[] value) {
-    return hex(kind.equals("truncate") ? java.util.Arrays.copyOf(value, Math.min(value.length, width)) : value);
+    return hex(
+        kind.equals("truncate")
+            ? java.util.Arrays.copyOf(value, Math.min(value.length, width))
+            : value);
   }
 
   public long bucketOfBinary(byte[] value) {
     return bucket(hash(value));
   }
 
-  /** Spark's SQL function and {@code hashUnsafeBytes} hash the last bytes of a text in another way. */
+  /**
+   * Spark's SQL function and {@code hashUnsafeBytes} hash the last bytes of a text in another way.
+   */
   private static int hash(byte[] bytes) {
-    return Murmur3_x86_32.hashUnsafeBytes2((Object) bytes, (long) Platform.BYTE_ARRAY_OFFSET, bytes.length, 0);
+    return Murmur3_x86_32.hashUnsafeBytes2(
+        (Object) bytes, (long) Platform.BYTE_ARRAY_OFFSET, bytes.length, 0);
   }
 
   private long bucket(int hash) {
@@ -196,7 +215,9 @@ public final class PartitionTransform implements Serializable {
   private static UTF8String hex(byte[] bytes) {
     StringBuilder digits = new StringBuilder("x");
     for (int i = 0; i < bytes.length; i++) {
-      digits.append(Character.forDigit((bytes[i] >> 4) & 15, 16)).append(Character.forDigit(bytes[i] & 15, 16));
+      digits
+          .append(Character.forDigit((bytes[i] >> 4) & 15, 16))
+          .append(Character.forDigit(bytes[i] & 15, 16));
     }
     return text(digits.toString());
   }

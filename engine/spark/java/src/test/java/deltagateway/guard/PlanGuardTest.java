@@ -7,13 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import deltagateway.TestSpark;
 import deltagateway.protocol.RejectionException;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.scan.FileListing;
 import deltagateway.scan.PrunedFileIndex;
 import deltagateway.scan.PythonRowsRelation;
 import deltagateway.scan.TableScan;
-import deltagateway.TestSpark;
 import deltagateway.write.IdentityColumnValues;
 import deltagateway.write.clustering.SpaceFillingCurve;
 import java.nio.file.Path;
@@ -61,56 +61,63 @@ class PlanGuardTest {
   @Nested
   class Parsed {
     @ParameterizedTest
-    @ValueSource(strings = {
-      "SELECT 1",
-      "SELECT * FROM t",
-      "SELECT * FROM T",
-      "SELECT * FROM `t` AS x WHERE x.id > 0",
-      "VALUES (1, upper('a')), (2, 'b')",
-      "SELECT * FROM range(3)",
-      "SELECT * FROM t, LATERAL explode(array(t.id)) AS e(x)",
-      "SELECT id FROM t LATERAL VIEW explode(array(id)) e AS x",
-      "SELECT (SELECT max(id) FROM t), EXISTS (SELECT 1 FROM t), id IN (SELECT id FROM t) FROM t",
-      "SELECT sum(id) OVER w FROM t WINDOW w AS (PARTITION BY (SELECT max(id) FROM t))",
-      "SELECT id FROM t GROUP BY id HAVING count(*) > (SELECT max(id) FROM t) ORDER BY 1 LIMIT 3 OFFSET 1",
-      "SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id) = 1",
-      "SELECT * FROM (SELECT id FROM t) PIVOT (sum(id) FOR id IN (1, 2))",
-      "SELECT id FROM t UNION SELECT 1 EXCEPT SELECT 2 INTERSECT SELECT 3",
-      "SELECT builtin.abs(-1), system.builtin.upper('a'), SYSTEM.BuiltIn.count(*) FROM builtin.range(3)",
-      "FROM t |> WHERE id > 1 |> EXTEND id + 1 AS next |> AGGREGATE sum(next) GROUP BY id",
-    })
+    @ValueSource(
+        strings = {
+          "SELECT 1",
+          "SELECT * FROM t",
+          "SELECT * FROM T",
+          "SELECT * FROM `t` AS x WHERE x.id > 0",
+          "VALUES (1, upper('a')), (2, 'b')",
+          "SELECT * FROM range(3)",
+          "SELECT * FROM t, LATERAL explode(array(t.id)) AS e(x)",
+          "SELECT id FROM t LATERAL VIEW explode(array(id)) e AS x",
+          "SELECT (SELECT max(id) FROM t), EXISTS (SELECT 1 FROM t), id IN (SELECT id FROM t) FROM"
+              + " t",
+          "SELECT sum(id) OVER w FROM t WINDOW w AS (PARTITION BY (SELECT max(id) FROM t))",
+          "SELECT id FROM t GROUP BY id HAVING count(*) > (SELECT max(id) FROM t) ORDER BY 1 LIMIT"
+              + " 3 OFFSET 1",
+          "SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id) = 1",
+          "SELECT * FROM (SELECT id FROM t) PIVOT (sum(id) FOR id IN (1, 2))",
+          "SELECT id FROM t UNION SELECT 1 EXCEPT SELECT 2 INTERSECT SELECT 3",
+          "SELECT builtin.abs(-1), system.builtin.upper('a'), SYSTEM.BuiltIn.count(*) FROM"
+              + " builtin.range(3)",
+          "FROM t |> WHERE id > 1 |> EXTEND id + 1 AS next |> AGGREGATE sum(next) GROUP BY id",
+        })
     void queryOverBoundRelationsMayBeAnalyzed(String text) {
       ensureMayAnalyze(text, "t");
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-      "SELECT * FROM parquet.`/tmp/x` | parquet.`/tmp/x`",
-      "SELECT * FROM csv.`/etc/passwd` | csv.`/etc/passwd`",
-      "SELECT * FROM other | other",
-      "SELECT * FROM default.t | default.t",
-      "SELECT * FROM spark_catalog.default.t | spark_catalog.default.t",
-      "SELECT * FROM global_temp.t | global_temp.t",
-      "SELECT * FROM `t.u` | `t.u`",
-      "SELECT * FROM `a``b` | `a``b`",
-      "TABLE other | other",
-      "SELECT * FROM t JOIN other USING (id) | other",
-      "SELECT (SELECT max(id) FROM other) FROM t | other",
-      "SELECT * FROM t WHERE id IN (SELECT id FROM other) | other",
-      "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM other) | other",
-      "SELECT * FROM t, LATERAL (SELECT * FROM other) | other",
-      "SELECT * FROM t ORDER BY (SELECT max(id) FROM other) | other",
-      "SELECT * FROM t LIMIT (SELECT max(id) FROM other) | other",
-      "SELECT sum(id) OVER w FROM t WINDOW w AS (ORDER BY (SELECT max(id) FROM other)) | other",
-      "SELECT sum(id) OVER (ORDER BY (SELECT max(id) FROM other)) FROM t | other",
-      "SELECT count(*) FILTER (WHERE id IN (SELECT id FROM other)) FROM t | other",
-      "SELECT transform(array(1), x -> (SELECT max(id) FROM other)) FROM t | other",
-      "SELECT * FROM range((SELECT max(id) FROM other)) | other",
-      "SELECT * FROM VALUES ((SELECT max(id) FROM other)) | other",
-      "SELECT * FROM t UNION ALL SELECT * FROM other | other",
-      "WITH a AS (SELECT * FROM other) SELECT 1 | other",
-      "SELECT (WITH a AS (WITH b AS (SELECT * FROM other) SELECT * FROM b) SELECT id FROM a) | other",
-    })
+    @CsvSource(
+        delimiter = '|',
+        value = {
+          "SELECT * FROM parquet.`/tmp/x` | parquet.`/tmp/x`",
+          "SELECT * FROM csv.`/etc/passwd` | csv.`/etc/passwd`",
+          "SELECT * FROM other | other",
+          "SELECT * FROM default.t | default.t",
+          "SELECT * FROM spark_catalog.default.t | spark_catalog.default.t",
+          "SELECT * FROM global_temp.t | global_temp.t",
+          "SELECT * FROM `t.u` | `t.u`",
+          "SELECT * FROM `a``b` | `a``b`",
+          "TABLE other | other",
+          "SELECT * FROM t JOIN other USING (id) | other",
+          "SELECT (SELECT max(id) FROM other) FROM t | other",
+          "SELECT * FROM t WHERE id IN (SELECT id FROM other) | other",
+          "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM other) | other",
+          "SELECT * FROM t, LATERAL (SELECT * FROM other) | other",
+          "SELECT * FROM t ORDER BY (SELECT max(id) FROM other) | other",
+          "SELECT * FROM t LIMIT (SELECT max(id) FROM other) | other",
+          "SELECT sum(id) OVER w FROM t WINDOW w AS (ORDER BY (SELECT max(id) FROM other)) | other",
+          "SELECT sum(id) OVER (ORDER BY (SELECT max(id) FROM other)) FROM t | other",
+          "SELECT count(*) FILTER (WHERE id IN (SELECT id FROM other)) FROM t | other",
+          "SELECT transform(array(1), x -> (SELECT max(id) FROM other)) FROM t | other",
+          "SELECT * FROM range((SELECT max(id) FROM other)) | other",
+          "SELECT * FROM VALUES ((SELECT max(id) FROM other)) | other",
+          "SELECT * FROM t UNION ALL SELECT * FROM other | other",
+          "WITH a AS (SELECT * FROM other) SELECT 1 | other",
+          "SELECT (WITH a AS (WITH b AS (SELECT * FROM other) SELECT * FROM b) SELECT id FROM a) |"
+              + " other",
+        })
     void relationThatWasNotBoundIsRefusedWhereverItIs(String text, String name) {
       assertRefused("relation", name, refused(text, "t"));
       ensureMayAnalyze(text.replace(name, "t"), "t");
@@ -124,57 +131,83 @@ class PlanGuardTest {
     @Test
     void nameOfAWithIsBoundInItsBodyAndInLaterDefinitionsOnly() {
       ensureMayAnalyze("WITH a AS (SELECT 1), b AS (SELECT * FROM a) SELECT * FROM A, b");
-      ensureMayAnalyze("WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a) SELECT * FROM a");
-      assertRefused("relation", "b", refused("WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a"));
-      assertRefused("relation", "a", refused("SELECT (WITH a AS (SELECT 1) SELECT * FROM a), x FROM a"));
-      assertRefused("relation", "b", refused("WITH a AS (WITH b AS (SELECT 1) SELECT * FROM b) SELECT * FROM b"));
+      ensureMayAnalyze(
+          "WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a) SELECT * FROM a");
+      assertRefused(
+          "relation", "b", refused("WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a"));
+      assertRefused(
+          "relation", "a", refused("SELECT (WITH a AS (SELECT 1) SELECT * FROM a), x FROM a"));
+      assertRefused(
+          "relation",
+          "b",
+          refused("WITH a AS (WITH b AS (SELECT 1) SELECT * FROM b) SELECT * FROM b"));
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-      "SELECT reflect('java.lang.System', 'exit', 0) | reflect",
-      "SELECT REFLECT('java.lang.System', 'exit', 0) | REFLECT",
-      "SELECT `reflect`('a', 'b') | reflect",
-      "SELECT java_method('a', 'b') | java_method",
-      "SELECT builtin.reflect('a', 'b') | reflect",
-      "SELECT system.builtin.reflect('a', 'b') | reflect",
-      "SELECT default.abs(1) | default.abs",
-      "SELECT other.builtin.abs(1) | other.builtin.abs",
-      "SELECT spark_catalog.default.abs(1) | spark_catalog.default.abs",
-      "SELECT no_such_function(1) | no_such_function",
-      "SELECT transform(array('x'), x -> reflect('a', x)) | reflect",
-      "SELECT sum(1) OVER w FROM t WINDOW w AS (ORDER BY reflect('a', 'b')) | reflect",
-      "SELECT 1 WHERE EXISTS (SELECT reflect('a', 'b')) | reflect",
-      "WITH a AS (SELECT reflect('a', 'b')) SELECT 1 | reflect",
-      "SELECT id FROM t LATERAL VIEW reflect('a', 'b') e | reflect",
-      "SELECT id FROM t GROUP BY id HAVING reflect('a', 'b') = 'c' | reflect",
-    })
+    @CsvSource(
+        delimiter = '|',
+        value = {
+          "SELECT reflect('java.lang.System', 'exit', 0) | reflect",
+          "SELECT REFLECT('java.lang.System', 'exit', 0) | REFLECT",
+          "SELECT `reflect`('a', 'b') | reflect",
+          "SELECT java_method('a', 'b') | java_method",
+          "SELECT builtin.reflect('a', 'b') | reflect",
+          "SELECT system.builtin.reflect('a', 'b') | reflect",
+          "SELECT default.abs(1) | default.abs",
+          "SELECT other.builtin.abs(1) | other.builtin.abs",
+          "SELECT spark_catalog.default.abs(1) | spark_catalog.default.abs",
+          "SELECT no_such_function(1) | no_such_function",
+          "SELECT transform(array('x'), x -> reflect('a', x)) | reflect",
+          "SELECT sum(1) OVER w FROM t WINDOW w AS (ORDER BY reflect('a', 'b')) | reflect",
+          "SELECT 1 WHERE EXISTS (SELECT reflect('a', 'b')) | reflect",
+          "WITH a AS (SELECT reflect('a', 'b')) SELECT 1 | reflect",
+          "SELECT id FROM t LATERAL VIEW reflect('a', 'b') e | reflect",
+          "SELECT id FROM t GROUP BY id HAVING reflect('a', 'b') = 'c' | reflect",
+        })
     void functionThatIsNotListedIsRefusedWhereverItIs(String text, String name) {
       assertRefused("function", name, refused(text, "t"));
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-      "SELECT * FROM read_files('/etc') | read_files",
-      "SELECT * FROM builtin.python_worker_logs() | python_worker_logs",
-      "SELECT * FROM other.range(3) | other.range",
-      "SELECT * FROM abs(3) | abs",
-      "SELECT * FROM t, LATERAL read_files('/etc') | read_files",
-    })
+    @CsvSource(
+        delimiter = '|',
+        value = {
+          "SELECT * FROM read_files('/etc') | read_files",
+          "SELECT * FROM builtin.python_worker_logs() | python_worker_logs",
+          "SELECT * FROM other.range(3) | other.range",
+          "SELECT * FROM abs(3) | abs",
+          "SELECT * FROM t, LATERAL read_files('/etc') | read_files",
+        })
     void tableFunctionThatIsNotListedIsRefused(String text, String name) {
       assertRefused("table function", name, refused(text, "t"));
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-      "DROP TABLE t", "CREATE TABLE t (a INT)", "CREATE TEMPORARY VIEW v AS SELECT 1", "INSERT INTO t VALUES (1)",
-      "INSERT OVERWRITE DIRECTORY '/tmp/x' USING parquet SELECT 1", "DELETE FROM t", "UPDATE t SET id = 1",
-      "MERGE INTO t USING t AS s ON t.id = s.id WHEN MATCHED THEN DELETE", "SET spark.sql.ansi.enabled = false",
-      "SHOW TABLES", "DESCRIBE TABLE t", "EXPLAIN SELECT 1", "CACHE TABLE t", "USE default", "ADD JAR '/tmp/x.jar'",
-      "CREATE FUNCTION f AS 'x.Y' USING JAR '/tmp/x.jar'", "ANALYZE TABLE t COMPUTE STATISTICS", "REFRESH TABLE t",
-      "SELECT TRANSFORM (id) USING 'cat' FROM t", "FROM t INSERT INTO u SELECT *",
-      "SELECT * FROM IDENTIFIER('a' || 'b')", "SELECT * FROM t VERSION AS OF 1",
-    })
+    @ValueSource(
+        strings = {
+          "DROP TABLE t",
+          "CREATE TABLE t (a INT)",
+          "CREATE TEMPORARY VIEW v AS SELECT 1",
+          "INSERT INTO t VALUES (1)",
+          "INSERT OVERWRITE DIRECTORY '/tmp/x' USING parquet SELECT 1",
+          "DELETE FROM t",
+          "UPDATE t SET id = 1",
+          "MERGE INTO t USING t AS s ON t.id = s.id WHEN MATCHED THEN DELETE",
+          "SET spark.sql.ansi.enabled = false",
+          "SHOW TABLES",
+          "DESCRIBE TABLE t",
+          "EXPLAIN SELECT 1",
+          "CACHE TABLE t",
+          "USE default",
+          "ADD JAR '/tmp/x.jar'",
+          "CREATE FUNCTION f AS 'x.Y' USING JAR '/tmp/x.jar'",
+          "ANALYZE TABLE t COMPUTE STATISTICS",
+          "REFRESH TABLE t",
+          "SELECT TRANSFORM (id) USING 'cat' FROM t",
+          "FROM t INSERT INTO u SELECT *",
+          "SELECT * FROM IDENTIFIER('a' || 'b')",
+          "SELECT * FROM t VERSION AS OF 1",
+        })
     void commandsAndOtherOperatorsAreRefused(String text) {
       RejectionException refusal = refused(text, "t");
       assertEquals("operator", refusal.kind());
@@ -183,11 +216,18 @@ class PlanGuardTest {
 
     @Test
     void expressionAloneMayReadNothing() {
-      Expression plain = assertDoesNotThrow(() -> TestSpark.SPARK.sessionState().sqlParser().parseExpression("upper('a')"));
+      Expression plain =
+          assertDoesNotThrow(
+              () -> TestSpark.SPARK.sessionState().sqlParser().parseExpression("upper('a')"));
       GUARD.ensureMayAnalyze(plain);
       Expression reading =
-          assertDoesNotThrow(() -> TestSpark.SPARK.sessionState().sqlParser().parseExpression("(SELECT 1 FROM t)"));
-      assertRefused("relation", "t", assertThrows(RejectionException.class, () -> GUARD.ensureMayAnalyze(reading)));
+          assertDoesNotThrow(
+              () ->
+                  TestSpark.SPARK.sessionState().sqlParser().parseExpression("(SELECT 1 FROM t)"));
+      assertRefused(
+          "relation",
+          "t",
+          assertThrows(RejectionException.class, () -> GUARD.ensureMayAnalyze(reading)));
     }
 
     @Test
@@ -210,20 +250,37 @@ class PlanGuardTest {
     }
 
     private static LogicalPlan scan(String statementId) {
-      ObjectNode node = StatementRequest.JSON.createObjectNode().put("relation", "t").put("metadata", "_metadata").put("root", "/t");
-      node.put("shown_root", "").put("accepts_hard_links", false).putNull("lease").put("source", 0).put("hidden", false);
-      node.put("bytes", 10).put("schema", COLUMNS).put("read", COLUMNS).put("physical", COLUMNS).put("by_id", false);
-      for (String name : TestSpark.words("path_columns allowed_roots excluded_roots partition_columns")) node.putArray(name);
+      ObjectNode node =
+          StatementRequest.JSON
+              .createObjectNode()
+              .put("relation", "t")
+              .put("metadata", "_metadata")
+              .put("root", "/t");
+      node.put("shown_root", "")
+          .put("accepts_hard_links", false)
+          .putNull("lease")
+          .put("source", 0)
+          .put("hidden", false);
+      node.put("bytes", 10)
+          .put("schema", COLUMNS)
+          .put("read", COLUMNS)
+          .put("physical", COLUMNS)
+          .put("by_id", false);
+      for (String name :
+          TestSpark.words("path_columns allowed_roots excluded_roots partition_columns"))
+        node.putArray(name);
       node.putObject("shown");
       node.putObject("vectors");
       node.putNull("row_tracking").putNull("format");
       StatementRequest.Scan scan = new StatementRequest.Scan(node);
       FileListing listing = new FileListing(null, statementId, 0, scan.constants, "UTC");
-      return new TableScan(TestSpark.SPARK, new PrunedFileIndex(statementId, scan, listing)).relation();
+      return new TableScan(TestSpark.SPARK, new PrunedFileIndex(statementId, scan, listing))
+          .relation();
     }
 
     private static LogicalPlan rows(String statementId) {
-      ObjectNode node = StatementRequest.JSON.createObjectNode().put("relation", "r").put("columns", "id BIGINT");
+      ObjectNode node =
+          StatementRequest.JSON.createObjectNode().put("relation", "r").put("columns", "id BIGINT");
       node.putArray("keys");
       node.putArray("costly");
       node.putArray("paths");
@@ -239,22 +296,30 @@ class PlanGuardTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-      "SELECT 1",
-      "SELECT * FROM %s",
-      "SELECT max(id) FROM %s GROUP BY id % 2 HAVING count(*) > 1 ORDER BY 1 LIMIT 3",
-      "SELECT * FROM range(3) JOIN %s USING (id)",
-      "WITH a AS (SELECT id FROM %s) SELECT * FROM a x, a y",
-      "SELECT (SELECT max(id) FROM %s), id IN (SELECT id FROM %s) FROM range(3)",
-      "SELECT sum(id) OVER (PARTITION BY id) FROM %s",
-      "SELECT explode(array(id)) FROM %s",
-      "SELECT id FROM %s UNION SELECT 1",
-    })
+    @ValueSource(
+        strings = {
+          "SELECT 1",
+          "SELECT * FROM %s",
+          "SELECT max(id) FROM %s GROUP BY id % 2 HAVING count(*) > 1 ORDER BY 1 LIMIT 3",
+          "SELECT * FROM range(3) JOIN %s USING (id)",
+          "WITH a AS (SELECT id FROM %s) SELECT * FROM a x, a y",
+          "SELECT (SELECT max(id) FROM %s), id IN (SELECT id FROM %s) FROM range(3)",
+          "SELECT sum(id) OVER (PARTITION BY id) FROM %s",
+          "SELECT explode(array(id)) FROM %s",
+          "SELECT id FROM %s UNION SELECT 1",
+        })
     void onlyScansAndRowsOfTheStatementMayBeRead(String text) {
-      for (String own : List.of("own", "own_rows")) ensureMayRun(TestSpark.analyzed(text.replace("%s", own)));
+      for (String own : List.of("own", "own_rows"))
+        ensureMayRun(TestSpark.analyzed(text.replace("%s", own)));
       if (!text.contains("%s")) return;
-      assertRefused("relation", "HadoopFsRelation", refused(TestSpark.analyzed(text.replace("%s", "foreign_scan"))));
-      assertRefused("relation", "PythonRowsRelation", refused(TestSpark.analyzed(text.replace("%s", "foreign_rows"))));
+      assertRefused(
+          "relation",
+          "HadoopFsRelation",
+          refused(TestSpark.analyzed(text.replace("%s", "foreign_scan"))));
+      assertRefused(
+          "relation",
+          "PythonRowsRelation",
+          refused(TestSpark.analyzed(text.replace("%s", "foreign_rows"))));
     }
 
     @Test
@@ -269,7 +334,10 @@ class PlanGuardTest {
     void rowsOfAProgramAreRefused() {
       var frame = TestSpark.SPARK.range(1).toDF();
       LogicalPlan plan =
-          TestSpark.SPARK.createDataFrame(frame.toJavaRDD(), frame.schema()).queryExecution().analyzed();
+          TestSpark.SPARK
+              .createDataFrame(frame.toJavaRDD(), frame.schema())
+              .queryExecution()
+              .analyzed();
       assertRefused("operator", "LogicalRDD", refused(plan));
     }
 
@@ -285,12 +353,21 @@ class PlanGuardTest {
 
     private static Expression staticCall(Class<?> type) {
       return new StaticInvoke(
-          type, DataTypes.BooleanType, "x", expressions(), types(), true, true, true, scala.Option.empty());
+          type,
+          DataTypes.BooleanType,
+          "x",
+          expressions(),
+          types(),
+          true,
+          true,
+          true,
+          scala.Option.empty());
     }
 
     private static Expression call(Class<?> type) {
       Expression target = new Literal(null, new ObjectType(type));
-      return new Invoke(target, "x", DataTypes.BooleanType, expressions(), types(), true, true, true);
+      return new Invoke(
+          target, "x", DataTypes.BooleanType, expressions(), types(), true, true, true);
     }
 
     private static scala.collection.immutable.Seq<Expression> expressions() {
@@ -298,7 +375,8 @@ class PlanGuardTest {
     }
 
     private static scala.collection.immutable.Seq<AbstractDataType> types() {
-      return scala.jdk.javaapi.CollectionConverters.asScala(new ArrayList<AbstractDataType>()).toSeq();
+      return scala.jdk.javaapi.CollectionConverters.asScala(new ArrayList<AbstractDataType>())
+          .toSeq();
     }
 
     @Test
@@ -306,22 +384,41 @@ class PlanGuardTest {
       ensureMayRun(TestSpark.over(staticCall(ByteArrayMethods.class)));
       ensureMayRun(TestSpark.over(staticCall(IdentityColumnValues.class)));
       ensureMayRun(TestSpark.over(call(SpaceFillingCurve.class)));
-      assertRefused("expression", "StaticInvoke", refused(TestSpark.over(staticCall(System.class))));
-      assertRefused("expression", "StaticInvoke", refused(TestSpark.over(staticCall(org.apache.spark.SparkContext.class))));
+      assertRefused(
+          "expression", "StaticInvoke", refused(TestSpark.over(staticCall(System.class))));
+      assertRefused(
+          "expression",
+          "StaticInvoke",
+          refused(TestSpark.over(staticCall(org.apache.spark.SparkContext.class))));
       assertRefused("expression", "Invoke", refused(TestSpark.over(call(Runtime.class))));
-      Expression onText = new Invoke(
-          Literal.create("a", DataTypes.StringType), "x", DataTypes.BooleanType, expressions(), types(), true, true, true);
+      Expression onText =
+          new Invoke(
+              Literal.create("a", DataTypes.StringType),
+              "x",
+              DataTypes.BooleanType,
+              expressions(),
+              types(),
+              true,
+              true,
+              true);
       assertRefused("expression", "Invoke", refused(TestSpark.over(onText)));
     }
 
     @Test
     void placesAreHiddenOverRowsThatTheReaderMayNotKnow() {
       GUARD.ensureTellsNoPlaces(TestSpark.analyzed("SELECT id, rand(1) FROM own"));
-      for (String function : TestSpark.words(
-          "input_file_name input_file_block_start input_file_block_length monotonically_increasing_id spark_partition_id")) {
-        LogicalPlan plan = TestSpark.analyzed("SELECT id FROM own WHERE length(string(" + function + "())) > 0");
-        RejectionException refusal = assertThrows(RejectionException.class, () -> GUARD.ensureTellsNoPlaces(plan));
-        assertRefused("place", function, new RejectionException(refusal.kind(), refusal.subject().toLowerCase(Locale.ROOT)));
+      for (String function :
+          TestSpark.words(
+              "input_file_name input_file_block_start input_file_block_length"
+                  + " monotonically_increasing_id spark_partition_id")) {
+        LogicalPlan plan =
+            TestSpark.analyzed("SELECT id FROM own WHERE length(string(" + function + "())) > 0");
+        RejectionException refusal =
+            assertThrows(RejectionException.class, () -> GUARD.ensureTellsNoPlaces(plan));
+        assertRefused(
+            "place",
+            function,
+            new RejectionException(refusal.kind(), refusal.subject().toLowerCase(Locale.ROOT)));
         ensureMayRun(plan);
       }
     }
@@ -333,7 +430,9 @@ class PlanGuardTest {
     Set<String> refused = TestSpark.list("refusedExpressions");
     assertTrue(allowed.size() > 400 && refused.size() > 100, allowed.size() + " " + refused.size());
     assertTrue(refused.stream().noneMatch(allowed::contains));
-    for (String code : TestSpark.words("CallMethodViaReflection TryReflect ScalaUDF PythonUDF ApplyFunctionExpression")) {
+    for (String code :
+        TestSpark.words(
+            "CallMethodViaReflection TryReflect ScalaUDF PythonUDF ApplyFunctionExpression")) {
       assertTrue(refused.contains("org.apache.spark.sql.catalyst.expressions." + code), code);
     }
   }

@@ -20,7 +20,10 @@ class ValueRangeTest {
   void resultsOfAllValuesAreInTheRange(long low, long high, long otherLow, long otherHigh) {
     ValueRange range = ValueRange.of(low, high);
     ValueRange other = ValueRange.of(otherLow, otherHigh);
-    long sumLow = Long.MAX_VALUE, sumHigh = Long.MIN_VALUE, productLow = Long.MAX_VALUE, productHigh = Long.MIN_VALUE;
+    long sumLow = Long.MAX_VALUE,
+        sumHigh = Long.MIN_VALUE,
+        productLow = Long.MAX_VALUE,
+        productHigh = Long.MIN_VALUE;
     for (long a = low; a <= high; a++) {
       for (long b = otherLow; b <= otherHigh; b++) {
         sumLow = Math.min(sumLow, a + b);

@@ -17,7 +17,8 @@ import scala.jdk.javaapi.CollectionConverters;
 class FilterJsonTest {
   private static final String RELATION =
       "VALUES (1, 'a', 1.50, 2.5D, date'2024-02-29', timestamp'2024-02-29 12:00:00', X'00ff',"
-          + " named_struct('x', named_struct('y', 1)), true) AS t(i, s, d, f, day, time, b, n, yes)";
+          + " named_struct('x', named_struct('y', 1)), true) AS t(i, s, d, f, day, time, b, n,"
+          + " yes)";
 
   private static ArrayNode tree(String... conditions) {
     List<Expression> filters = new ArrayList<>();
@@ -30,45 +31,53 @@ class FilterJsonTest {
   }
 
   @ParameterizedTest
-  @CsvSource(delimiter = '|', quoteCharacter = '~', value = {
-    "i = 1 | ['=',['column','i'],['literal','integer',1]]",
-    "i <=> NULL | ['<=>',['column','i'],['cast',['literal','void',null],'integer']]",
-    "i < 1 | ['<',['column','i'],['literal','integer',1]]",
-    "i <= 1 | ['<=',['column','i'],['literal','integer',1]]",
-    "1 > i | ['>',['literal','integer',1],['column','i']]",
-    "i >= 1 | ['>=',['column','i'],['literal','integer',1]]",
-    "NOT yes | ['not',['column','yes']]",
-    "yes = false | ['=',['column','yes'],['literal','boolean',false]]",
-    "i = 1 AND s = 'x' | ['and',['=',['column','i'],['literal','integer',1]],['=',['column','s'],['literal','string','x']]]",
-    "i = 1 OR yes | ['or',['=',['column','i'],['literal','integer',1]],['column','yes']]",
-    "i IN (1, 2) | ['in',['column','i'],['literal','integer',1],['literal','integer',2]]",
-    "i IS NULL | ['is null',['column','i']]",
-    "i IS NOT NULL | ['is not null',['column','i']]",
-    "startswith(s, 'x') | ['starts with',['column','s'],['literal','string','x']]",
-    "n.x.y = 1 | ['=',['column','n','x','y'],['literal','integer',1]]",
-    "d = 1.25 | ['=',['column','d'],['literal','decimal(3,2)','1.25']]",
-    "f = 0.1D | ['=',['column','f'],['literal','double','0.1']]",
-    "f = double('NaN') | ['=',['column','f'],['cast',['literal','string','NaN'],'double']]",
-    "day = date'2024-03-01' | ['=',['column','day'],['literal','date',19783]]",
-    "time = timestamp'1970-01-01 00:00:01' | ['=',['column','time'],['literal','timestamp',1000000]]",
-    "b = X'00ff' | ['=',['column','b'],['literal','binary','AP8=']]",
-    "bigint(i) = 1L | ['=',['cast',['column','i'],'long'],['literal','long',1]]",
-    "s = 'ä\u0001' | ['=',['column','s'],['literal','string','ä\\u0001']]",
-    "length(s) = 1 | ['=',null,['literal','integer',1]]",
-    "array(n)[0].x.y = 1 | ['=',null,['literal','integer',1]]",
-  })
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '~',
+      value = {
+        "i = 1 | ['=',['column','i'],['literal','integer',1]]",
+        "i <=> NULL | ['<=>',['column','i'],['cast',['literal','void',null],'integer']]",
+        "i < 1 | ['<',['column','i'],['literal','integer',1]]",
+        "i <= 1 | ['<=',['column','i'],['literal','integer',1]]",
+        "1 > i | ['>',['literal','integer',1],['column','i']]",
+        "i >= 1 | ['>=',['column','i'],['literal','integer',1]]",
+        "NOT yes | ['not',['column','yes']]",
+        "yes = false | ['=',['column','yes'],['literal','boolean',false]]",
+        "i = 1 AND s = 'x' |"
+            + " ['and',['=',['column','i'],['literal','integer',1]],['=',['column','s'],['literal','string','x']]]",
+        "i = 1 OR yes | ['or',['=',['column','i'],['literal','integer',1]],['column','yes']]",
+        "i IN (1, 2) | ['in',['column','i'],['literal','integer',1],['literal','integer',2]]",
+        "i IS NULL | ['is null',['column','i']]",
+        "i IS NOT NULL | ['is not null',['column','i']]",
+        "startswith(s, 'x') | ['starts with',['column','s'],['literal','string','x']]",
+        "n.x.y = 1 | ['=',['column','n','x','y'],['literal','integer',1]]",
+        "d = 1.25 | ['=',['column','d'],['literal','decimal(3,2)','1.25']]",
+        "f = 0.1D | ['=',['column','f'],['literal','double','0.1']]",
+        "f = double('NaN') | ['=',['column','f'],['cast',['literal','string','NaN'],'double']]",
+        "day = date'2024-03-01' | ['=',['column','day'],['literal','date',19783]]",
+        "time = timestamp'1970-01-01 00:00:01' |"
+            + " ['=',['column','time'],['literal','timestamp',1000000]]",
+        "b = X'00ff' | ['=',['column','b'],['literal','binary','AP8=']]",
+        "bigint(i) = 1L | ['=',['cast',['column','i'],'long'],['literal','long',1]]",
+        "s = 'ä\u0001' | ['=',['column','s'],['literal','string','ä\\u0001']]",
+        "length(s) = 1 | ['=',null,['literal','integer',1]]",
+        "array(n)[0].x.y = 1 | ['=',null,['literal','integer',1]]",
+      })
   void filterIsATreeOfItsKindAndParts(String condition, String expected) {
     assertEquals("[" + expected.replace('\'', '"') + "]", tree(condition).toString());
   }
 
   @ParameterizedTest
-  @CsvSource(delimiter = '|', quoteCharacter = '~', value = {
-    "s LIKE '%x' | []",
-    "s RLIKE 'x' | []",
-    "i = 1 OR s RLIKE 'x' | [['or',['=',['column','i'],['literal','integer',1]],null]]",
-    "NOT (s RLIKE 'x') | [['not',null]]",
-    "s IN ('x', upper(s)) | [['in',['column','s'],['literal','string','x'],null]]",
-  })
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '~',
+      value = {
+        "s LIKE '%x' | []",
+        "s RLIKE 'x' | []",
+        "i = 1 OR s RLIKE 'x' | [['or',['=',['column','i'],['literal','integer',1]],null]]",
+        "NOT (s RLIKE 'x') | [['not',null]]",
+        "s IN ('x', upper(s)) | [['in',['column','s'],['literal','string','x'],null]]",
+      })
   void partOfAnotherKindIsNull(String condition, String expected) {
     assertEquals(expected.replace('\'', '"'), tree(condition).toString());
   }

@@ -12,7 +12,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Transforms of partition values, with the values in the Iceberg table specification, Appendix B. */
+/**
+ * Transforms of partition values, with the values in the Iceberg table specification, Appendix B.
+ */
 class PartitionTransformTest {
   private static PartitionTransform bucket(int count) {
     return new PartitionTransform("bucket", count);
@@ -38,7 +40,8 @@ class PartitionTransformTest {
     PartitionTransform few = bucket(16);
     assertBucket(2017239379, many.ofInt(34), few.ofInt(34));
     assertBucket(2017239379, many.ofLong(34), few.ofLong(34));
-    assertBucket(-500754589, many.bucketOfDecimal(decimal("14.20")), few.bucketOfDecimal(decimal("14.20")));
+    assertBucket(
+        -500754589, many.bucketOfDecimal(decimal("14.20")), few.bucketOfDecimal(decimal("14.20")));
     int days = (int) LocalDate.parse("2017-11-16").toEpochDay();
     assertBucket(-653330422, many.ofDays(days), few.ofDays(days));
     long micros = micros("2017-11-16T22:31:08");
@@ -50,7 +53,16 @@ class PartitionTransformTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"1, 0", "9, 0", "10, 10", "0, 0", "-1, -10", "-10, -10", "-11, -20", "2147483647, 2147483640"})
+  @CsvSource({
+    "1, 0",
+    "9, 0",
+    "10, 10",
+    "0, 0",
+    "-1, -10",
+    "-10, -10",
+    "-11, -20",
+    "2147483647, 2147483640"
+  })
   void wholeNumbersAreTruncatedDownwards(int value, long expected) {
     PartitionTransform transform = new PartitionTransform("truncate", 10);
     assertEquals(expected, transform.ofInt(value));
@@ -60,13 +72,22 @@ class PartitionTransformTest {
   @ParameterizedTest
   @CsvSource({"10.65, 10.50", "10.50, 10.50", "0.49, 0.00", "-10.65, -11.00", "-0.01, -0.50"})
   void decimalsAreTruncatedDownwardsInUnitsOfTheirScale(String value, String expected) {
-    assertEquals(expected, new PartitionTransform("truncate", 50).ofDecimal(decimal(value)).toString());
+    assertEquals(
+        expected, new PartitionTransform("truncate", 50).ofDecimal(decimal(value)).toString());
   }
 
   @ParameterizedTest
-  @CsvSource({"iceberg, x696365", "ic, x6963", "'', x", "äöü, xc3a4c3b6c3bc", "äöüß, xc3a4c3b6c3bc"})
+  @CsvSource({
+    "iceberg, x696365",
+    "ic, x6963",
+    "'', x",
+    "äöü, xc3a4c3b6c3bc",
+    "äöüß, xc3a4c3b6c3bc"
+  })
   void textsAreTruncatedToCharacters(String value, String expected) {
-    assertEquals(expected, new PartitionTransform("truncate", 3).ofString(UTF8String.fromString(value)).toString());
+    assertEquals(
+        expected,
+        new PartitionTransform("truncate", 3).ofString(UTF8String.fromString(value)).toString());
   }
 
   @ParameterizedTest

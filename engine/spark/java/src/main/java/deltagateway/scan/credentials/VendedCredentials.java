@@ -16,11 +16,13 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkContext;
 
 /**
- * Credentials for the files of one table, which a catalog lends: where they are on their way to {@link VendedCredentialsFileSystem}.
+ * Credentials for the files of one table, which a catalog lends: where they are on their way to
+ * {@link VendedCredentialsFileSystem}.
  *
- * Hadoop's settings of one scan or write are told the lease's name, by which the driver's process asks Python whenever a
- * file is opened, so that newer credentials are found while a statement runs. Executors of other processes cannot ask:
- * the credentials of the moment go to them with the settings of their tasks. No other statement or scan sees either.
+ * <p>Hadoop's settings of one scan or write are told the lease's name, by which the driver's
+ * process asks Python whenever a file is opened, so that newer credentials are found while a
+ * statement runs. Executors of other processes cannot ask: the credentials of the moment go to them
+ * with the settings of their tasks. No other statement or scan sees either.
  */
 public final class VendedCredentials {
   private static final String PREFIX = "deltagateway.lease.";
@@ -34,7 +36,10 @@ public final class VendedCredentials {
   /** Spellings of one store: metadata may have any. */
   private static final List<String> S3 = Arrays.asList("s3", "s3a", "s3n");
 
-  /** Ends of settings, of a bucket too, that say where Hadoop looks first: the operator may keep secrets there. */
+  /**
+   * Ends of settings, of a bucket too, that say where Hadoop looks first: the operator may keep
+   * secrets there.
+   */
   private static final String STORED = "security.credential.provider.path";
 
   /** Of the driver's process, where statements are answered. */
@@ -47,14 +52,18 @@ public final class VendedCredentials {
   }
 
   /** These settings, or others like them with a lease; null: nothing is lent. */
-  public static Configuration with(String lease, Configuration conf, Path place, SparkContext spark) {
+  public static Configuration with(
+      String lease, Configuration conf, Path place, SparkContext spark) {
     if (lease == null) return conf;
     Configuration lent = new Configuration(conf);
     lend(lent, lease, place, spark);
     return lent;
   }
 
-  /** Has the file systems that are opened with `conf`, for the store of `place`, use a lease; null: nothing is lent. */
+  /**
+   * Has the file systems that are opened with `conf`, for the store of `place`, use a lease; null:
+   * nothing is lent.
+   */
   public static void lend(Configuration conf, String lease, Path place, SparkContext spark) {
     if (lease == null) return;
     String statement = spark.getLocalProperty(JOB_GROUP);
@@ -99,7 +108,8 @@ public final class VendedCredentials {
     try {
       return new Lent(questions.value(question));
     } catch (IllegalStateException failure) {
-      throw new IOException("the credentials for " + place + " are not to be had: " + failure.getMessage());
+      throw new IOException(
+          "the credentials for " + place + " are not to be had: " + failure.getMessage());
     }
   }
 
@@ -112,7 +122,8 @@ public final class VendedCredentials {
     Lent(JsonNode answer) {
       connector = answer.get("connector").textValue();
       endsMs = answer.get("ends_ms").asLong(Long.MAX_VALUE);
-      for (Iterator<Map.Entry<String, JsonNode>> fields = answer.get("settings").fields(); fields.hasNext(); ) {
+      for (Iterator<Map.Entry<String, JsonNode>> fields = answer.get("settings").fields();
+          fields.hasNext(); ) {
         Map.Entry<String, JsonNode> field = fields.next();
         settings.put(field.getKey(), field.getValue().textValue());
       }
@@ -123,14 +134,16 @@ public final class VendedCredentials {
       endsMs = conf.getLong(ENDS, Long.MAX_VALUE);
       for (Map.Entry<String, String> entry : conf) {
         String key = entry.getKey();
-        if (key.startsWith(SETTING)) settings.put(key.substring(SETTING.length()), entry.getValue());
+        if (key.startsWith(SETTING))
+          settings.put(key.substring(SETTING.length()), entry.getValue());
       }
     }
 
     private void putInto(Configuration conf) {
       conf.set(CONNECTOR, connector);
       conf.setLong(ENDS, endsMs);
-      for (Iterator<Map.Entry<String, String>> entries = settings.entrySet().iterator(); entries.hasNext(); ) {
+      for (Iterator<Map.Entry<String, String>> entries = settings.entrySet().iterator();
+          entries.hasNext(); ) {
         Map.Entry<?, String> entry = (Map.Entry<?, String>) entries.next();
         conf.set(SETTING + entry.getKey(), entry.getValue());
       }
@@ -144,7 +157,8 @@ public final class VendedCredentials {
         if (key.startsWith(PREFIX) || key.endsWith(STORED)) applied.unset(key);
       }
       applied.set("fs." + scheme + ".impl", connector);
-      for (Iterator<Map.Entry<String, String>> entries = settings.entrySet().iterator(); entries.hasNext(); ) {
+      for (Iterator<Map.Entry<String, String>> entries = settings.entrySet().iterator();
+          entries.hasNext(); ) {
         Map.Entry<String, String> entry = entries.next();
         applied.set(entry.getKey(), entry.getValue());
       }

@@ -13,9 +13,9 @@ import org.apache.hadoop.util.ReflectionUtils;
 /**
  * A connector's file system with the credentials of a lease ({@link VendedCredentials}).
  *
- * Hadoop keeps file systems by scheme, host and user, and would give one table's to another: its cache is off for these,
- * and those of the connector are kept here ({@link FileSystemCache}). A file that is open goes on with the credentials
- * that it was opened with.
+ * <p>Hadoop keeps file systems by scheme, host and user, and would give one table's to another: its
+ * cache is off for these, and those of the connector are kept here ({@link FileSystemCache}). A
+ * file that is open goes on with the credentials that it was opened with.
  */
 public final class VendedCredentialsFileSystem extends FilterFileSystem {
   /** Guarded by itself. */
@@ -30,7 +30,8 @@ public final class VendedCredentialsFileSystem extends FilterFileSystem {
     fs = connected(place, lent, conf);
   }
 
-  private static FileSystem connected(String place, VendedCredentials.Lent lent, Configuration conf) throws IOException {
+  private static FileSystem connected(String place, VendedCredentials.Lent lent, Configuration conf)
+      throws IOException {
     String key = place + "\n" + lent.connector + "\n" + lent.settings;
     synchronized (KEPT) {
       long now = System.currentTimeMillis();
@@ -47,12 +48,14 @@ public final class VendedCredentialsFileSystem extends FilterFileSystem {
     }
   }
 
-  private static FileSystem opened(String place, VendedCredentials.Lent lent, Configuration conf) throws IOException {
+  private static FileSystem opened(String place, VendedCredentials.Lent lent, Configuration conf)
+      throws IOException {
     URI uri = new Path(place).toUri();
     Configuration own = lent.applied(conf, uri.getScheme());
     Class<?> connector;
     try {
-      connector = Class.forName(lent.connector, true, VendedCredentialsFileSystem.class.getClassLoader());
+      connector =
+          Class.forName(lent.connector, true, VendedCredentialsFileSystem.class.getClassLoader());
     } catch (ClassNotFoundException missing) {
       throw new IOException("no class " + lent.connector, missing);
     }

@@ -16,9 +16,10 @@ import org.roaringbitmap.PeekableIntIterator;
 import org.roaringbitmap.RoaringBitmap;
 
 /**
- * The deleted rows of one data file, read where the file is read: by the task, so that a table of many vectors is
- * decoded by all executors and no bytes of it pass through the driver. `engine/storage/deletion_vectors.py` tells
- * what the bytes are; every size, checksum and count is verified here as it is there.
+ * The deleted rows of one data file, read where the file is read: by the task, so that a table of
+ * many vectors is decoded by all executors and no bytes of it pass through the driver.
+ * `engine/storage/deletion_vectors.py` tells what the bytes are; every size, checksum and count is
+ * verified here as it is there.
  */
 public final class DeletionVector {
   private static final int PORTABLE = 1681511377;
@@ -38,14 +39,19 @@ public final class DeletionVector {
     this.bitmaps = bitmaps;
   }
 
-  /** `descriptor` is storage type, offset, size, cardinality and path or inline text, separated by blanks. */
+  /**
+   * `descriptor` is storage type, offset, size, cardinality and path or inline text, separated by
+   * blanks.
+   */
   static DeletionVector read(String descriptor, TableRoot root, Configuration conf) {
     String[] parts = descriptor.split(" ", 5);
     int size = Integer.parseInt(parts[2]);
     String source = parts[0].equals("i") ? "(inline)" : path(parts[0], parts[4], root).toString();
     byte[] data;
     if (parts[0].equals("i")) data = inline(parts[4], size);
-    else data = framed(real(path(parts[0], parts[4], root), root), Long.parseLong(parts[1]), size, conf);
+    else
+      data =
+          framed(real(path(parts[0], parts[4], root), root), Long.parseLong(parts[1]), size, conf);
     DeletionVector vector;
     try {
       vector = parse(ByteBuffer.wrap(data).order(ByteOrder.LITTLE_ENDIAN));
@@ -54,7 +60,8 @@ public final class DeletionVector {
     }
     long expected = Long.parseLong(parts[3]);
     if (vector.cardinality() != expected) {
-      throw new RejectionException("deletion vector cardinality", source + "\n" + expected + "\n" + vector.cardinality());
+      throw new RejectionException(
+          "deletion vector cardinality", source + "\n" + expected + "\n" + vector.cardinality());
     }
     return vector;
   }
@@ -62,7 +69,8 @@ public final class DeletionVector {
   private static Path path(String storageType, String text, TableRoot root) {
     if (storageType.equals("p")) return root.resolve(text);
     if (!storageType.equals("u") || text.length() < UUID_CHARACTERS) {
-      throw new RejectionException("deletion vector", text + "\nits storage type " + storageType + " is not known");
+      throw new RejectionException(
+          "deletion vector", text + "\nits storage type " + storageType + " is not known");
     }
     int cut = text.length() - UUID_CHARACTERS;
     ByteBuffer bits = ByteBuffer.wrap(z85(text.substring(cut)));
@@ -83,13 +91,16 @@ public final class DeletionVector {
 
   private static byte[] framed(Path path, long offset, int size, Configuration conf) {
     if (size < 0 || size > BYTES_MAX) throw wrongSize(path.toString(), size, 0);
-    if (offset < 0) throw new RejectionException("deletion vector", path + "\nits offset is " + offset);
+    if (offset < 0)
+      throw new RejectionException("deletion vector", path + "\nits offset is " + offset);
     byte[] frame;
     try {
       FSDataInputStream in = path.getFileSystem(conf).open(path);
       try {
         in.seek(offset);
-        frame = in.readNBytes(size + FRAME_BYTES); // which makes room as the bytes come, whatever the size claims
+        frame =
+            in.readNBytes(
+                size + FRAME_BYTES); // which makes room as the bytes come, whatever the size claims
       } finally {
         in.close();
       }
@@ -101,7 +112,8 @@ public final class DeletionVector {
       throw new UncheckedIOException(failure);
     }
     int found = frame.length;
-    if (found < size + FRAME_BYTES) throw wrongSize(path.toString(), size, Math.max(0, found - FRAME_BYTES));
+    if (found < size + FRAME_BYTES)
+      throw wrongSize(path.toString(), size, Math.max(0, found - FRAME_BYTES));
     ByteBuffer buffer = ByteBuffer.wrap(frame);
     int recorded = buffer.getInt(0);
     if (recorded != size) throw wrongSize(path.toString(), size, recorded);
@@ -117,20 +129,25 @@ public final class DeletionVector {
     return new RejectionException("deletion vector size", source + "\n" + expected + "\n" + actual);
   }
 
-  /** The portable form has 64-bit counts and keys, the older native one 32-bit counts, lengths, and keys by position. */
+  /**
+   * The portable form has 64-bit counts and keys, the older native one 32-bit counts, lengths, and
+   * keys by position.
+   */
   private static DeletionVector parse(ByteBuffer in) throws IOException {
     int magic = in.getInt();
     boolean isNative = magic == NATIVE || Integer.reverseBytes(magic) == NATIVE;
     if (!isNative && magic != PORTABLE) throw new IOException("unknown magic number " + magic);
     if (isNative && magic != NATIVE) in.order(ByteOrder.BIG_ENDIAN);
     long count = isNative ? in.getInt() : in.getLong();
-    if (count < 0 || count > in.remaining() / BUCKET_BYTES_MIN) throw new IOException("a count of " + count);
+    if (count < 0 || count > in.remaining() / BUCKET_BYTES_MIN)
+      throw new IOException("a count of " + count);
     long[] keys = new long[(int) count];
     RoaringBitmap[] bitmaps = new RoaringBitmap[keys.length];
     for (int i = 0; i < keys.length; i++) {
       int head = in.getInt();
       keys[i] = isNative ? i : head;
-      if (keys[i] < 0 || (i > 0 && keys[i] <= keys[i - 1])) throw new IOException("keys out of order");
+      if (keys[i] < 0 || (i > 0 && keys[i] <= keys[i - 1]))
+        throw new IOException("keys out of order");
       bitmaps[i] = new RoaringBitmap();
       bitmaps[i].deserialize(in.slice().order(ByteOrder.LITTLE_ENDIAN));
       in.position(in.position() + bitmaps[i].serializedSizeInBytes());
@@ -145,7 +162,8 @@ public final class DeletionVector {
   }
 
   private static byte[] z85(String text) {
-    if (text.length() % 5 != 0) throw new RejectionException("deletion vector", text + "\nno text of Z85");
+    if (text.length() % 5 != 0)
+      throw new RejectionException("deletion vector", text + "\nno text of Z85");
     byte[] bytes = new byte[text.length() / 5 * 4];
     for (int group = 0; group < text.length() / 5; group++) {
       long number = 0;
@@ -154,7 +172,8 @@ public final class DeletionVector {
         if (digit < 0) throw new RejectionException("deletion vector", text + "\nno text of Z85");
         number = number * 85 + digit;
       }
-      if (number >>> 32 != 0) throw new RejectionException("deletion vector", text + "\nno text of Z85");
+      if (number >>> 32 != 0)
+        throw new RejectionException("deletion vector", text + "\nno text of Z85");
       ByteBuffer.wrap(bytes).putInt(group * 4, (int) number);
     }
     return bytes;

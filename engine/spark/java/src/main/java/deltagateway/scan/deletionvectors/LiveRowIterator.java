@@ -5,13 +5,14 @@ import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
- * The rows of one file as its reader gives them, batches or rows, with those that are not live told apart: in a batch
- * their row index becomes {@link #DEAD}, which a condition above the scan drops, single rows are left out. So a batch
- * costs its deleted rows and not all of them. The rows of a deletion vector are not live; of a vector that selects rows
- * all others are not. Of a vector that tells rows apart all others stay, and {@link #OTHER} is in their row index.
+ * The rows of one file as its reader gives them, batches or rows, with those that are not live told
+ * apart: in a batch their row index becomes {@link #DEAD}, which a condition above the scan drops,
+ * single rows are left out. So a batch costs its deleted rows and not all of them. The rows of a
+ * deletion vector are not live; of a vector that selects rows all others are not. Of a vector that
+ * tells rows apart all others stay, and {@link #OTHER} is in their row index.
  *
- * The reader fills the column of row indexes (physical ones, in ascending order, with gaps where parts of the file are
- * skipped) for each batch.
+ * <p>The reader fills the column of row indexes (physical ones, in ascending order, with gaps where
+ * parts of the file are skipped) for each batch.
  */
 public final class LiveRowIterator extends scala.collection.AbstractIterator {
   public static final long DEAD = -1;
@@ -35,7 +36,8 @@ public final class LiveRowIterator extends scala.collection.AbstractIterator {
   private Object ahead;
 
   /** `rowIndex` is the position of the column of row indexes. */
-  LiveRowIterator(scala.collection.Iterator<Object> rows, int rowIndex, DeletionVector vector, Use use) {
+  LiveRowIterator(
+      scala.collection.Iterator<Object> rows, int rowIndex, DeletionVector vector, Use use) {
     this.rows = rows;
     this.rowIndex = rowIndex;
     this.vector = vector;
@@ -83,7 +85,8 @@ public final class LiveRowIterator extends scala.collection.AbstractIterator {
   private void markOthers(WritableColumnVector indexes, int count) {
     for (int at = 0; at < count; at++) {
       long row = indexes.getLong(at);
-      if (row != DEAD && !isInVector(row)) indexes.putLong(at, use == Use.TELLS ? row | OTHER : DEAD);
+      if (row != DEAD && !isInVector(row))
+        indexes.putLong(at, use == Use.TELLS ? row | OTHER : DEAD);
     }
   }
 

@@ -9,7 +9,10 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.SerializableConfiguration;
 
-/** Reads the live rows of files, see {@link LiveRowIterator}; the vectors are constants of the files. */
+/**
+ * Reads the live rows of files, see {@link LiveRowIterator}; the vectors are constants of the
+ * files.
+ */
 public final class LiveRowReader extends scala.runtime.AbstractFunction1 implements Serializable {
   private final scala.Function1 reader;
   private final int descriptor;
@@ -21,8 +24,17 @@ public final class LiveRowReader extends scala.runtime.AbstractFunction1 impleme
   private transient UTF8String seen;
   private transient DeletionVector vector;
 
-  /** `reader` is Spark's; `descriptor` is the position among a file's constants, `rowIndex` among its columns. */
-  public LiveRowReader(scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader, int descriptor, LiveRowIterator.Use use, int rowIndex, TableRoot root, Broadcast<SerializableConfiguration> conf) {
+  /**
+   * `reader` is Spark's; `descriptor` is the position among a file's constants, `rowIndex` among
+   * its columns.
+   */
+  public LiveRowReader(
+      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader,
+      int descriptor,
+      LiveRowIterator.Use use,
+      int rowIndex,
+      TableRoot root,
+      Broadcast<SerializableConfiguration> conf) {
     this.reader = reader;
     this.descriptor = descriptor;
     this.use = use;

@@ -11,7 +11,10 @@ import org.apache.spark.sql.execution.datasources.json.JsonFileFormat;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 
-/** Spark's reader of JSON files, for files that really lie below their root; see {@link ConfinedFileReader}. */
+/**
+ * Spark's reader of JSON files, for files that really lie below their root; see {@link
+ * ConfinedFileReader}.
+ */
 public final class ConfinedJsonFormat extends JsonFileFormat {
   private final TableRoot root;
   private final VolumePaths places;
@@ -21,7 +24,8 @@ public final class ConfinedJsonFormat extends JsonFileFormat {
     this.places = scan.volumePlaces();
   }
 
-  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
+  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>
+      fileConstantMetadataExtractors() {
     return VolumePaths.extractors(super.fileConstantMetadataExtractors(), places);
   }
 
@@ -34,6 +38,9 @@ public final class ConfinedJsonFormat extends JsonFileFormat {
       scala.collection.immutable.Map<String, String> options,
       Configuration conf) {
     return new ConfinedFileReader(
-        super.buildReader(spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf), root, places);
+        super.buildReader(
+            spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf),
+        root,
+        places);
   }
 }

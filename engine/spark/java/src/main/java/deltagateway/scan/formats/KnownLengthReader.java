@@ -7,11 +7,15 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.util.TaskCompletionListener;
 
-/** Reads files whose lengths are known from their table's metadata, see {@link VectoredFileSystem}. */
-public final class KnownLengthReader extends scala.runtime.AbstractFunction1 implements Serializable {
+/**
+ * Reads files whose lengths are known from their table's metadata, see {@link VectoredFileSystem}.
+ */
+public final class KnownLengthReader extends scala.runtime.AbstractFunction1
+    implements Serializable {
   private final scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader;
 
-  KnownLengthReader(scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader) {
+  KnownLengthReader(
+      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader) {
     this.reader = reader;
   }
 
@@ -19,11 +23,12 @@ public final class KnownLengthReader extends scala.runtime.AbstractFunction1 imp
     PartitionedFile file = (PartitionedFile) split;
     TaskContext task = TaskContext.get();
     if (task != null) {
-      task.addTaskCompletionListener(new TaskCompletionListener() {
-        public void onTaskCompletion(TaskContext ended) {
-          FileTail.end();
-        }
-      });
+      task.addTaskCompletionListener(
+          new TaskCompletionListener() {
+            public void onTaskCompletion(TaskContext ended) {
+              FileTail.end();
+            }
+          });
       FileTail.begin(task.stageId(), file.toPath(), file.fileSize(), file.modificationTime());
     }
     return reader.apply(file);

@@ -16,8 +16,9 @@ import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Spark's reader of Avro under the names of a table: Spark plans with the logical columns, files are read by physical
- * names, and fields that they lack are null. Dates are those of the calendar that Iceberg has, whatever a session sets.
+ * Spark's reader of Avro under the names of a table: Spark plans with the logical columns, files
+ * are read by physical names, and fields that they lack are null. Dates are those of the calendar
+ * that Iceberg has, whatever a session sets.
  */
 public final class TableAvroFormat extends AvroFileFormat {
   private static final String CALENDAR = "datetimeRebaseMode";
@@ -49,12 +50,19 @@ public final class TableAvroFormat extends AvroFileFormat {
     Configuration conf = VendedCredentials.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedFileReader(
         super.buildReader(
-            spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), ScalaConversions.seq(new ArrayList<>()),
-            (scala.collection.immutable.Map<String, String>) options.updated(CALENDAR, "CORRECTED"), conf),
-        root, places);
+            spark,
+            columns.of(dataSchema),
+            partitionSchema,
+            columns.read(requiredSchema, relation),
+            ScalaConversions.seq(new ArrayList<>()),
+            (scala.collection.immutable.Map<String, String>) options.updated(CALENDAR, "CORRECTED"),
+            conf),
+        root,
+        places);
   }
 
-  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
+  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>
+      fileConstantMetadataExtractors() {
     return VolumePaths.extractors(super.fileConstantMetadataExtractors(), places);
   }
 

@@ -16,8 +16,9 @@ import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Spark's reader of ORC under the names of a table: Spark plans with the logical columns, files are read by physical
- * names. No condition is pushed into the files, which would name columns of Spark's plan.
+ * Spark's reader of ORC under the names of a table: Spark plans with the logical columns, files are
+ * read by physical names. No condition is pushed into the files, which would name columns of
+ * Spark's plan.
  */
 public final class TableOrcFormat extends OrcFileFormat {
   private final PhysicalColumns columns;
@@ -36,27 +37,35 @@ public final class TableOrcFormat extends OrcFileFormat {
     this.lease = scan.lease;
   }
 
-  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> buildReaderWithPartitionValues(
-      SparkSession spark,
-      StructType dataSchema,
-      StructType partitionSchema,
-      StructType requiredSchema,
-      scala.collection.immutable.Seq<Filter> filters,
-      scala.collection.immutable.Map<String, String> options,
-      Configuration asked) {
+  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>>
+      buildReaderWithPartitionValues(
+          SparkSession spark,
+          StructType dataSchema,
+          StructType partitionSchema,
+          StructType requiredSchema,
+          scala.collection.immutable.Seq<Filter> filters,
+          scala.collection.immutable.Map<String, String> options,
+          Configuration asked) {
     Configuration conf = VendedCredentials.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedFileReader(
         super.buildReaderWithPartitionValues(
-            spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), ScalaConversions.seq(new ArrayList<>()),
-            options, conf),
-        root, places);
+            spark,
+            columns.of(dataSchema),
+            partitionSchema,
+            columns.read(requiredSchema, relation),
+            ScalaConversions.seq(new ArrayList<>()),
+            options,
+            conf),
+        root,
+        places);
   }
 
   public boolean supportBatch(SparkSession spark, StructType schema) {
     return super.supportBatch(spark, columns.of(schema));
   }
 
-  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
+  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>
+      fileConstantMetadataExtractors() {
     return VolumePaths.extractors(super.fileConstantMetadataExtractors(), places);
   }
 

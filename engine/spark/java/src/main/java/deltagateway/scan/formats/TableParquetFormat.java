@@ -32,22 +32,27 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 
 /**
- * Spark's Parquet reader under the names of a table: Spark plans with the logical columns, files are read by physical
- * names, or by field ids. So there is no projection between the two that would hide columns from pruning and push-down.
+ * Spark's Parquet reader under the names of a table: Spark plans with the logical columns, files
+ * are read by physical names, or by field ids. So there is no projection between the two that would
+ * hide columns from pruning and push-down.
  *
- * Rows that are not live are told apart here, see {@link LiveRowReader}.
+ * <p>Rows that are not live are told apart here, see {@link LiveRowReader}.
  *
- * Filters on constants stay out of the files: their values come from the log alone, and a file may hold a column of the
- * same name with other values, or with nulls. Parquet finds columns of filters by name, whether they are read or not.
+ * <p>Filters on constants stay out of the files: their values come from the log alone, and a file
+ * may hold a column of the same name with other values, or with nulls. Parquet finds columns of
+ * filters by name, whether they are read or not.
  *
- * By id, filters are pushed into the files for columns alone of which a name is said that no file has for another one:
- * Spark pushes by name, and a file that was written before columns changed names may hold another column under it.
+ * <p>By id, filters are pushed into the files for columns alone of which a name is said that no
+ * file has for another one: Spark pushes by name, and a file that was written before columns
+ * changed names may hold another column under it.
  */
 public final class TableParquetFormat extends ParquetFileFormat {
   private static final String READ_BY_ID = "spark.sql.parquet.fieldId.read.enabled";
+
   /** Settings that values in files follow from. */
-  private static final Pattern READING = Pattern.compile(
-      "spark\\.sql\\.(parquet|legacy|columnVector|files)\\..*|spark\\.sql\\.(caseSensitive|session\\.timeZone)");
+  private static final Pattern READING =
+      Pattern.compile(
+          "spark\\.sql\\.(parquet|legacy|columnVector|files)\\..*|spark\\.sql\\.(caseSensitive|session\\.timeZone)");
 
   private static final String IDS_MAY_LACK = "spark.sql.parquet.fieldId.read.ignoreMissing";
 
@@ -84,7 +89,8 @@ public final class TableParquetFormat extends ParquetFileFormat {
     return ScalaConversions.seq(fields);
   }
 
-  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
+  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>
+      fileConstantMetadataExtractors() {
     return VolumePaths.extractors(super.fileConstantMetadataExtractors(), places);
   }
 
@@ -93,38 +99,58 @@ public final class TableParquetFormat extends ParquetFileFormat {
     return super.createFileMetadataCol().withName(metadata);
   }
 
-  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> buildReaderWithPartitionValues(
-      SparkSession spark,
-      StructType dataSchema,
-      StructType partitionSchema,
-      StructType requiredSchema,
-      scala.collection.immutable.Seq<Filter> filters,
-      scala.collection.immutable.Map<String, String> options,
-      Configuration asked) {
+  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>>
+      buildReaderWithPartitionValues(
+          SparkSession spark,
+          StructType dataSchema,
+          StructType partitionSchema,
+          StructType requiredSchema,
+          scala.collection.immutable.Seq<Filter> filters,
+          scala.collection.immutable.Map<String, String> options,
+          Configuration asked) {
     Configuration conf = new TaskConfiguration(asked);
     conf.setBoolean(READ_BY_ID, byId);
     conf.setBoolean(IDS_MAY_LACK, false);
     VendedCredentials.lend(conf, lease, root.path(), spark.sparkContext());
     boolean knowsSizes = VectoredFileSystem.use(conf, root.path());
     StructType read = columns.of(requiredSchema);
-    boolean asksForRows = requiredSchema.getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()).isDefined();
-    int rowIndex = asksForRows ? requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()) : -1;
+    boolean asksForRows =
+        requiredSchema
+            .getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME())
+            .isDefined();
+    int rowIndex =
+        asksForRows
+            ? requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME())
+            : -1;
     scala.collection.immutable.Seq<Filter> filtered = pushed(filters, partitionSchema);
-    scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader = ofSpark(spark, dataSchema, partitionSchema, read, filtered, options, conf);
+    scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader =
+        ofSpark(spark, dataSchema, partitionSchema, read, filtered, options, conf);
     int percent = lease == null ? ColumnCache.percent(spark.sparkContext()) : 0;
     if (percent > 0 && returnsBatches(options) && CachedColumnReader.keeps(read, rowIndex)) {
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> whole = filtered.isEmpty()
-          ? reader
-          : ofSpark(spark, dataSchema, partitionSchema, read, ScalaConversions.seq(new ArrayList<>()), options, conf);
-      reader = new CachedColumnReader(reader, whole, read, partitionSchema, rowIndex, settings(spark),
-          percent);
+      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> whole =
+          filtered.isEmpty()
+              ? reader
+              : ofSpark(
+                  spark,
+                  dataSchema,
+                  partitionSchema,
+                  read,
+                  ScalaConversions.seq(new ArrayList<>()),
+                  options,
+                  conf);
+      reader =
+          new CachedColumnReader(
+              reader, whole, read, partitionSchema, rowIndex, settings(spark), percent);
     }
     if (knowsSizes) reader = new KnownLengthReader(reader);
     reader = new ConfinedFileReader(reader, root, places);
     if (!asksForRows) return reader;
-    Broadcast<SerializableConfiguration> shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);
-    reader = live(reader, deletionVectors, LiveRowIterator.Use.DROPS, partitionSchema, rowIndex, shared);
-    reader = live(reader, selectedRows, LiveRowIterator.Use.SELECTS, partitionSchema, rowIndex, shared);
+    Broadcast<SerializableConfiguration> shared =
+        SerializableConfiguration.broadcast(spark.sparkContext(), conf);
+    reader =
+        live(reader, deletionVectors, LiveRowIterator.Use.DROPS, partitionSchema, rowIndex, shared);
+    reader =
+        live(reader, selectedRows, LiveRowIterator.Use.SELECTS, partitionSchema, rowIndex, shared);
     return live(reader, toldRows, LiveRowIterator.Use.TELLS, partitionSchema, rowIndex, shared);
   }
 
@@ -137,8 +163,9 @@ public final class TableParquetFormat extends ParquetFileFormat {
       scala.collection.immutable.Seq<Filter> filters,
       scala.collection.immutable.Map<String, String> options,
       Configuration conf) {
-    return new WholeFileReader(super.buildReaderWithPartitionValues(
-        spark, columns.of(dataSchema), partitionSchema, read, filters, options, conf));
+    return new WholeFileReader(
+        super.buildReaderWithPartitionValues(
+            spark, columns.of(dataSchema), partitionSchema, read, filters, options, conf));
   }
 
   private static boolean returnsBatches(scala.collection.immutable.Map<String, String> options) {
@@ -148,7 +175,8 @@ public final class TableParquetFormat extends ParquetFileFormat {
 
   /** All that values in files follow from besides the columns that are read. */
   private String settings(SparkSession spark) {
-    Map<String, String> all = ((org.apache.spark.sql.classic.SparkSession) spark).sessionState().conf().settings();
+    Map<String, String> all =
+        ((org.apache.spark.sql.classic.SparkSession) spark).sessionState().conf().settings();
     Map<String, String> found = new TreeMap<>();
     synchronized (all) {
       for (Map.Entry<String, String> each : all.entrySet()) {
@@ -159,14 +187,23 @@ public final class TableParquetFormat extends ParquetFileFormat {
     return byId + " " + found;
   }
 
-  /** A relation that has no constant of that name reads all rows; nothing is analyzed over its rows but their names. */
+  /**
+   * A relation that has no constant of that name reads all rows; nothing is analyzed over its rows
+   * but their names.
+   */
   private scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> live(
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader, String vectors, LiveRowIterator.Use use, StructType constants, int rowIndex, Broadcast<SerializableConfiguration> conf) {
+      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader,
+      String vectors,
+      LiveRowIterator.Use use,
+      StructType constants,
+      int rowIndex,
+      Broadcast<SerializableConfiguration> conf) {
     if (vectors == null || !constants.getFieldIndex(vectors).isDefined()) return reader;
     return new LiveRowReader(reader, constants.fieldIndex(vectors), use, rowIndex, root, conf);
   }
 
-  private scala.collection.immutable.Seq<Filter> pushed(scala.collection.immutable.Seq<Filter> filters, StructType constants) {
+  private scala.collection.immutable.Seq<Filter> pushed(
+      scala.collection.immutable.Seq<Filter> filters, StructType constants) {
     List<Filter> logical = ScalaConversions.list(filters);
     List<Filter> physical = new ArrayList<>();
     for (int i = 0; i < logical.size(); i++) {
@@ -185,7 +222,10 @@ public final class TableParquetFormat extends ParquetFileFormat {
     if (this == other) return true;
     if (!(other instanceof TableParquetFormat)) return false;
     TableParquetFormat that = (TableParquetFormat) other;
-    return byId == that.byId && showsRowIds == that.showsRowIds && place.equals(that.place) && metadata.equals(that.metadata)
+    return byId == that.byId
+        && showsRowIds == that.showsRowIds
+        && place.equals(that.place)
+        && metadata.equals(that.metadata)
         && columns.equals(that.columns);
   }
 

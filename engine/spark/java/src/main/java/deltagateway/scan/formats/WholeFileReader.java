@@ -7,8 +7,9 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 /**
  * Reads files to their end, whatever size their table says they have.
  *
- * Spark plans splits by that size, and a row group belongs to the split that its middle lies in: where a writer recorded
- * less than a file has, no split would read its last rows, and nobody would be told. So the last split has no end.
+ * <p>Spark plans splits by that size, and a row group belongs to the split that its middle lies in:
+ * where a writer recorded less than a file has, no split would read its last rows, and nobody would
+ * be told. So the last split has no end.
  */
 public final class WholeFileReader extends scala.runtime.AbstractFunction1 implements Serializable {
   private final scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader;

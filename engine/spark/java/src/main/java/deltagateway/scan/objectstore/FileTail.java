@@ -13,25 +13,37 @@ import org.apache.hadoop.fs.FutureDataInputStreamBuilder;
 import org.apache.hadoop.fs.Path;
 import org.apache.parquet.hadoop.util.wrapped.io.FutureIO;
 
-/** The last bytes of the data file that a thread reads, or all of a small one, by one request ({@link VectoredFileSystem}). */
+/**
+ * The last bytes of the data file that a thread reads, or all of a small one, by one request
+ * ({@link VectoredFileSystem}).
+ */
 public final class FileTail {
   private static final ThreadLocal<FileTail> CURRENT = new ThreadLocal<>();
+
   /** A file of so many bytes is read as a whole: a second request takes longer than the rest. */
   private static final int WHOLE_MAX = 1 << 20;
+
   /** Most footers are in so many bytes, with the indexes of pages before them. */
   private static final int END = 256 << 10;
+
   private static final int BLOCK_SIZE = 128 << 20;
 
-  /** Of larger files, which may have several splits: stage and path -> its future; guarded by itself. */
+  /**
+   * Of larger files, which may have several splits: stage and path -> its future; guarded by
+   * itself.
+   */
   private static final Map<String, CompletableFuture<byte[]>> SHARED = new LinkedHashMap<>();
+
   private static final int SHARED_MAX = 64;
 
   private final int stage;
   final Path file;
   final long length;
   private final long modifiedMs;
+
   /** From `start` on; null before it is read. */
   byte[] bytes;
+
   long start;
   private FSDataInputStream first;
   private boolean isOther;
@@ -129,7 +141,11 @@ public final class FileTail {
   /** `PAR1`, or `PARE` where the footer is encrypted. */
   private static boolean endsParquet(byte[] end) {
     int at = end.length - 4;
-    return at >= 0 && end[at] == 'P' && end[at + 1] == 'A' && end[at + 2] == 'R' && (end[at + 3] == '1' || end[at + 3] == 'E');
+    return at >= 0
+        && end[at] == 'P'
+        && end[at + 1] == 'A'
+        && end[at + 2] == 'R'
+        && (end[at + 3] == '1' || end[at + 3] == 'E');
   }
 
   FSDataInputStream open(FileSystem store) throws IOException {

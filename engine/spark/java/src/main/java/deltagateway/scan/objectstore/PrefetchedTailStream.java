@@ -18,16 +18,20 @@ import org.apache.hadoop.fs.PositionedReadable;
 import org.apache.hadoop.fs.Seekable;
 
 /**
- * A file whose end is known ({@link FileTail}). What comes before it is read by one request for all ranges that are asked
- * for together, where not much between them is read for nothing.
+ * A file whose end is known ({@link FileTail}). What comes before it is read by one request for all
+ * ranges that are asked for together, where not much between them is read for nothing.
  */
-public final class PrefetchedTailStream extends InputStream implements Seekable, PositionedReadable {
+public final class PrefetchedTailStream extends InputStream
+    implements Seekable, PositionedReadable {
   /** Bytes between two ranges that take less time than another request. */
   private static final long GAP_MAX = 1 << 20;
+
   /** Bytes of one request: of more, several at once are quicker. */
   private static final long SPAN_MAX = 128 << 20;
+
   /** How much is read at once by those who read on. */
   private static final int AHEAD = 1 << 20;
+
   private static final byte[] NOTHING = new byte[0];
 
   private final FileTail end;
@@ -42,7 +46,8 @@ public final class PrefetchedTailStream extends InputStream implements Seekable,
   }
 
   public void seek(long position) throws IOException {
-    if (position < 0 || position > end.length) throw new EOFException(end.file + " has no byte " + position);
+    if (position < 0 || position > end.length)
+      throw new EOFException(end.file + " has no byte " + position);
     at = position;
   }
 
@@ -78,7 +83,8 @@ public final class PrefetchedTailStream extends InputStream implements Seekable,
     return copied(ahead, aheadStart, position, to, offset, count);
   }
 
-  private static int copied(byte[] from, long start, long position, byte[] to, int offset, int count) {
+  private static int copied(
+      byte[] from, long start, long position, byte[] to, int offset, int count) {
     int copied = (int) Math.min(count, start + from.length - position);
     System.arraycopy(from, (int) (position - start), to, offset, copied);
     return copied;
@@ -98,18 +104,21 @@ public final class PrefetchedTailStream extends InputStream implements Seekable,
 
   public void readVectored(List ranges, IntFunction allocate) throws IOException {
     List<FileRange> sorted = new ArrayList<>(ranges);
-    Collections.sort(sorted, new Comparator() {
-      public int compare(Object one, Object other) {
-        return Long.compare(((FileRange) one).getOffset(), ((FileRange) other).getOffset());
-      }
-    });
+    Collections.sort(
+        sorted,
+        new Comparator() {
+          public int compare(Object one, Object other) {
+            return Long.compare(((FileRange) one).getOffset(), ((FileRange) other).getOffset());
+          }
+        });
     List<FileRange> spans = new ArrayList<>();
     List<List<FileRange>> members = new ArrayList<>();
     for (int from = 0; from < sorted.size(); ) {
       long first = sorted.get(from).getOffset();
       long reached = reach(sorted, from);
       int to = from + 1;
-      while (to < sorted.size() && goesOn(sorted, to, first, reached)) reached = Math.max(reached, reach(sorted, to++));
+      while (to < sorted.size() && goesOn(sorted, to, first, reached))
+        reached = Math.max(reached, reach(sorted, to++));
       if (first < end.start) {
         spans.add(FileRange.createFileRange(first, (int) (Math.min(reached, end.start) - first)));
         members.add(sorted.subList(from, to));
@@ -119,7 +128,7 @@ public final class PrefetchedTailStream extends InputStream implements Seekable,
       from = to;
     }
     if (spans.isEmpty()) return;
-    rest.readVectored(spans, allocate);  // each by one request, all at once
+    rest.readVectored(spans, allocate); // each by one request, all at once
     for (int i = 0; i < spans.size(); i++) {
       FileRange span = spans.get(i);
       List<FileRange> within = members.get(i);
@@ -136,11 +145,15 @@ public final class PrefetchedTailStream extends InputStream implements Seekable,
     return range.getOffset() + range.getLength();
   }
 
-  /** Whether a range is read with those before it, which are from `first` to the byte before `reached`. */
+  /**
+   * Whether a range is read with those before it, which are from `first` to the byte before
+   * `reached`.
+   */
   private boolean goesOn(List<FileRange> ranges, int index, long first, long reached) {
     long offset = ranges.get(index).getOffset();
     if (offset >= end.start) return first >= end.start;
-    return offset - reached <= GAP_MAX && Math.max(reached, reach(ranges, index)) - first <= SPAN_MAX;
+    return offset - reached <= GAP_MAX
+        && Math.max(reached, reach(ranges, index)) - first <= SPAN_MAX;
   }
 
   private void setFromEnd(FileRange range, IntFunction<ByteBuffer> allocate) throws IOException {
@@ -157,21 +170,25 @@ public final class PrefetchedTailStream extends InputStream implements Seekable,
   }
 
   /** A range of which at least the first byte is in the span; what is not is in the end. */
-  private void setFromSpan(final FileRange range, final FileRange span, final IntFunction<ByteBuffer> allocate) {
+  private void setFromSpan(
+      final FileRange range, final FileRange span, final IntFunction<ByteBuffer> allocate) {
     final int from = (int) (range.getOffset() - span.getOffset());
     final int inSpan = (int) Math.min(range.getLength(), end.start - range.getOffset());
-    range.setData(span.getData().thenApply(new Function() {
-      public Object apply(Object read) {
-        ByteBuffer part = ((ByteBuffer) read).duplicate();
-        part.position(part.position() + from);
-        part.limit(part.position() + inSpan);
-        if (inSpan == range.getLength()) return part.slice();
-        byte[] bytes = new byte[range.getLength()];
-        part.get(bytes, 0, inSpan);
-        System.arraycopy(end.bytes, 0, bytes, inSpan, bytes.length - inSpan);
-        return filled(bytes, allocate);
-      }
-    }));
+    range.setData(
+        span.getData()
+            .thenApply(
+                new Function() {
+                  public Object apply(Object read) {
+                    ByteBuffer part = ((ByteBuffer) read).duplicate();
+                    part.position(part.position() + from);
+                    part.limit(part.position() + inSpan);
+                    if (inSpan == range.getLength()) return part.slice();
+                    byte[] bytes = new byte[range.getLength()];
+                    part.get(bytes, 0, inSpan);
+                    System.arraycopy(end.bytes, 0, bytes, inSpan, bytes.length - inSpan);
+                    return filled(bytes, allocate);
+                  }
+                }));
   }
 
   public void close() throws IOException {

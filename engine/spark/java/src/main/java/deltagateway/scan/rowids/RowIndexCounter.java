@@ -9,15 +9,16 @@ import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecor
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 
 /**
- * The column of row indexes, counted up. Spark's own boxes each number on its way through an iterator, which costs more
- * than reading a column of numbers does.
+ * The column of row indexes, counted up. Spark's own boxes each number on its way through an
+ * iterator, which costs more than reading a column of numbers does.
  *
- * Spark has no place for another generator, so it takes the place of Spark's in the field where the batch reader keeps
- * it; where there is no such field, Spark's stays.
+ * <p>Spark has no place for another generator, so it takes the place of Spark's in the field where
+ * the batch reader keeps it; where there is no such field, Spark's stays.
  */
 public final class RowIndexCounter extends ParquetRowIndexUtil.RowIndexGenerator {
   private static final Field READER = PrivateField.of(RecordReaderIterator.class, "rowReader");
-  private static final Field GENERATOR = PrivateField.of(VectorizedParquetRecordReader.class, "rowIndexGenerator");
+  private static final Field GENERATOR =
+      PrivateField.of(VectorizedParquetRecordReader.class, "rowIndexGenerator");
 
   private boolean isGapless;
   private long next;
@@ -31,7 +32,8 @@ public final class RowIndexCounter extends ParquetRowIndexUtil.RowIndexGenerator
     if (READER == null || GENERATOR == null || !(rows instanceof RecordReaderIterator)) return;
     try {
       Object reader = READER.get(rows);
-      if (reader instanceof VectorizedParquetRecordReader) GENERATOR.set(reader, new RowIndexCounter(position));
+      if (reader instanceof VectorizedParquetRecordReader)
+        GENERATOR.set(reader, new RowIndexCounter(position));
     } catch (IllegalAccessException inaccessible) {
       throw new IllegalStateException(inaccessible);
     }

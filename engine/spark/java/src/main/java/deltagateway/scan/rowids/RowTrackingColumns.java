@@ -27,25 +27,30 @@ import org.apache.spark.sql.types.StructType;
 /**
  * The fields of `_metadata` that row tracking adds.
  *
- * A row keeps its id and the version that last changed it for as long as it lives. A file that took rows over from
- * others holds both in columns of its own (null for rows that are new in it); else the id is the file's base plus the
- * row's index in it, and the version is the file's.
+ * <p>A row keeps its id and the version that last changed it for as long as it lives. A file that
+ * took rows over from others holds both in columns of its own (null for rows that are new in it);
+ * else the id is the file's base plus the row's index in it, and the version is the file's.
  *
- * Protocol: "Row Tracking", "Reader Requirements for Row Tracking".
+ * <p>Protocol: "Row Tracking", "Reader Requirements for Row Tracking".
  */
 public final class RowTrackingColumns {
-  private static final String[] NAMES = {"row_id", "base_row_id", "default_row_commit_version", "row_commit_version"};
+  private static final String[] NAMES = {
+    "row_id", "base_row_id", "default_row_commit_version", "row_commit_version"
+  };
 
   private final StatementRequest.RowTracking names;
 
-  /** `names` is null for a table without row tracking, whose `_metadata` stays as Spark gives it. */
+  /**
+   * `names` is null for a table without row tracking, whose `_metadata` stays as Spark gives it.
+   */
   public RowTrackingColumns(StatementRequest.RowTracking names) {
     this.names = names;
   }
 
   public static void addFields(List<StructField> fields) {
     for (int i = 0; i < NAMES.length; i++) {
-      fields.add(FileSourceConstantMetadataStructField$.MODULE$.apply(NAMES[i], LongType$.MODULE$, true));
+      fields.add(
+          FileSourceConstantMetadataStructField$.MODULE$.apply(NAMES[i], LongType$.MODULE$, true));
     }
   }
 
@@ -53,28 +58,38 @@ public final class RowTrackingColumns {
   public static StructType addColumns(StructType columns, StatementRequest.RowTracking names) {
     StructType all = columns;
     if (names.rowIdColumn != null) all = all.add(column(names.rowIdColumn, names, 0));
-    if (names.commitVersionColumn != null) all = all.add(column(names.commitVersionColumn, names, 1));
+    if (names.commitVersionColumn != null)
+      all = all.add(column(names.commitVersionColumn, names, 1));
     return all;
   }
 
   private static StructField column(String name, StatementRequest.RowTracking names, int position) {
     MetadataBuilder metadata = new MetadataBuilder();
-    if (names.fieldIds != null) metadata.putLong(ParquetUtils.FIELD_ID_METADATA_KEY(), names.fieldIds[position]);
+    if (names.fieldIds != null)
+      metadata.putLong(ParquetUtils.FIELD_ID_METADATA_KEY(), names.fieldIds[position]);
     return new StructField(name, LongType$.MODULE$, true, metadata.build());
   }
 
-  /** What replaces `asked`, the hidden column that the query knows: Spark's own, `given`, and our fields. */
+  /**
+   * What replaces `asked`, the hidden column that the query knows: Spark's own, `given`, and our
+   * fields.
+   */
   public Alias shown(Attribute asked, Attribute given, List<Attribute> output) {
     Expression value = names == null ? given : struct(given, output);
     return new Alias(
-        value, asked.name(), asked.exprId(), asked.qualifier(), scala.Option.apply(asked.metadata()),
+        value,
+        asked.name(),
+        asked.exprId(),
+        asked.qualifier(),
+        scala.Option.apply(asked.metadata()),
         ScalaConversions.seq(new ArrayList<>()));
   }
 
   private Expression struct(Attribute given, List<Attribute> output) {
     List<Expression> parts = new ArrayList<>();
     String[] fields = ((StructType) given.dataType()).fieldNames();
-    for (int i = 0; i < fields.length; i++) add(parts, fields[i], TableScan.field(given, fields[i]));
+    for (int i = 0; i < fields.length; i++)
+      add(parts, fields[i], TableScan.field(given, fields[i]));
     Attribute base = TableScan.named(output, names.baseRowId);
     Attribute version = TableScan.named(output, names.commitVersion);
     Expression index = TableScan.field(given, ParquetFileFormat.ROW_INDEX());
@@ -94,6 +109,7 @@ public final class RowTrackingColumns {
 
   private static Expression kept(String column, Expression otherwise, List<Attribute> output) {
     if (column == null) return otherwise;
-    return new Coalesce(ScalaConversions.seq(Arrays.asList(TableScan.named(output, column), otherwise)));
+    return new Coalesce(
+        ScalaConversions.seq(Arrays.asList(TableScan.named(output, column), otherwise)));
   }
 }

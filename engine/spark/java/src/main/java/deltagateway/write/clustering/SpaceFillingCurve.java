@@ -21,14 +21,16 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Where rows lie on a curve that goes through all combinations of values, near ones after each other: the Z-order curve,
- * or Hilbert's, which makes no jumps.
+ * Where rows lie on a curve that goes through all combinations of values, near ones after each
+ * other: the Z-order curve, or Hilbert's, which makes no jumps.
  *
- * Each column is an axis, divided into ranges of about as many rows each by the quantiles of a sample; null is before
- * all values. The numbers of a row's ranges are its coordinates. Below these, a place has bits that only count the rows
- * of a task, so that rows of one value can become several files; they are the same when a task runs again.
+ * <p>Each column is an axis, divided into ranges of about as many rows each by the quantiles of a
+ * sample; null is before all values. The numbers of a row's ranges are its coordinates. Below
+ * these, a place has bits that only count the rows of a task, so that rows of one value can become
+ * several files; they are the same when a task runs again.
  *
- * Hilbert curve: J. Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
+ * <p>Hilbert curve: J. Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707
+ * (2004).
  */
 public final class SpaceFillingCurve implements Serializable {
   private static final int BITS_MAX = 14;
@@ -40,7 +42,10 @@ public final class SpaceFillingCurve implements Serializable {
   private final boolean isHilbert;
   private final int bits;
 
-  /** For each column the least values of its ranges but the first, as long[], double[] or Comparable[]. */
+  /**
+   * For each column the least values of its ranges but the first, as long[], double[] or
+   * Comparable[].
+   */
   private final Object[] bounds;
 
   /** The least places of the files but the first. */
@@ -49,7 +54,8 @@ public final class SpaceFillingCurve implements Serializable {
   private transient long rows;
 
   /** `sample` has rows of this schema. */
-  public SpaceFillingCurve(StructType schema, InternalRow[] sample, boolean isHilbert, int numFiles) {
+  public SpaceFillingCurve(
+      StructType schema, InternalRow[] sample, boolean isHilbert, int numFiles) {
     this.isHilbert = isHilbert;
     this.types = new DataType[schema.length()];
     this.bits = Math.min(BITS_MAX, PLACE_BITS_MAX / types.length);
@@ -72,7 +78,8 @@ public final class SpaceFillingCurve implements Serializable {
       named.add(Literal$.MODULE$.apply("axis" + i));
       named.add(values.get(i));
     }
-    return call("place", LongType$.MODULE$, new CreateNamedStruct(ScalaConversions.seq(named)), false);
+    return call(
+        "place", LongType$.MODULE$, new CreateNamedStruct(ScalaConversions.seq(named)), false);
   }
 
   /** The number of the file that a row at this place belongs to. */
@@ -80,11 +87,18 @@ public final class SpaceFillingCurve implements Serializable {
     return call("file", IntegerType$.MODULE$, place, true);
   }
 
-  private Expression call(String method, DataType type, Expression argument, boolean isDeterministic) {
+  private Expression call(
+      String method, DataType type, Expression argument, boolean isDeterministic) {
     List<Expression> arguments = new ArrayList<>();
     arguments.add(argument);
     return new Invoke(
-        Literal$.MODULE$.fromObject(this), method, type, ScalaConversions.seq(arguments), ScalaConversions.seq(new ArrayList<>()), false, false,
+        Literal$.MODULE$.fromObject(this),
+        method,
+        type,
+        ScalaConversions.seq(arguments),
+        ScalaConversions.seq(new ArrayList<>()),
+        false,
+        false,
         isDeterministic);
   }
 
@@ -152,7 +166,8 @@ public final class SpaceFillingCurve implements Serializable {
     int at = 0;
     if (type instanceof DoubleType || type instanceof FloatType) {
       double[] values = new double[known];
-      for (int i = 0; i < sample.length; i++) if (!sample[i].isNullAt(column)) values[at++] = doubleAt(sample[i], column);
+      for (int i = 0; i < sample.length; i++)
+        if (!sample[i].isNullAt(column)) values[at++] = doubleAt(sample[i], column);
       Arrays.sort(values);
       double[] limits = new double[limits(known, ranges)];
       for (int i = 0; i < limits.length; i++) limits[i] = values[place(i, known, limits.length)];
@@ -160,14 +175,16 @@ public final class SpaceFillingCurve implements Serializable {
     }
     if (type instanceof DecimalType || type instanceof StringType) {
       Comparable<?>[] values = new Comparable[known];
-      for (int i = 0; i < sample.length; i++) if (!sample[i].isNullAt(column)) values[at++] = kept(sample[i], column);
+      for (int i = 0; i < sample.length; i++)
+        if (!sample[i].isNullAt(column)) values[at++] = kept(sample[i], column);
       Arrays.sort(values);
       Comparable<?>[] limits = new Comparable[limits(known, ranges)];
       for (int i = 0; i < limits.length; i++) limits[i] = values[place(i, known, limits.length)];
       return limits;
     }
     long[] values = new long[known];
-    for (int i = 0; i < sample.length; i++) if (!sample[i].isNullAt(column)) values[at++] = longAt(sample[i], column);
+    for (int i = 0; i < sample.length; i++)
+      if (!sample[i].isNullAt(column)) values[at++] = longAt(sample[i], column);
     Arrays.sort(values);
     return known == 0 ? values : quantiles(values, ranges);
   }
@@ -180,7 +197,8 @@ public final class SpaceFillingCurve implements Serializable {
 
   private static long[] quantiles(long[] sorted, int ranges) {
     long[] limits = new long[limits(sorted.length, ranges)];
-    for (int i = 0; i < limits.length; i++) limits[i] = sorted[place(i, sorted.length, limits.length)];
+    for (int i = 0; i < limits.length; i++)
+      limits[i] = sorted[place(i, sorted.length, limits.length)];
     return limits;
   }
 

@@ -18,8 +18,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Counts, while files are written, the rows of each in which an array or a map is null: footers of Parquet count what
- * is inside of these. Other columns are left to the footers; without such columns nothing is counted.
+ * Counts, while files are written, the rows of each in which an array or a map is null: footers of
+ * Parquet count what is inside of these. Other columns are left to the footers; without such
+ * columns nothing is counted.
  */
 public final class NestedNullCounts implements WriteJobStatsTracker {
   private final List<Column> columns = new ArrayList<>();

@@ -25,7 +25,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.roaringbitmap.RoaringBitmap;
 
-/** Deletion vectors in all storage types, and damaged ones (PROTOCOL.md, "Deletion Vector Format"). */
+/**
+ * Deletion vectors in all storage types, and damaged ones (PROTOCOL.md, "Deletion Vector Format").
+ */
 class DeletionVectorTest {
   private static final int PORTABLE = 1681511377;
   private static final int NATIVE = 1681511376;
@@ -80,7 +82,8 @@ class DeletionVectorTest {
   private Path write(String name, byte[] data) throws IOException {
     CRC32 checksum = new CRC32();
     checksum.update(data);
-    ByteBuffer frame = ByteBuffer.allocate(data.length + 9).put((byte) 1).putInt(data.length).put(data);
+    ByteBuffer frame =
+        ByteBuffer.allocate(data.length + 9).put((byte) 1).putInt(data.length).put(data);
     frame.putInt((int) checksum.getValue());
     return Files.write(folder.resolve(name), frame.array());
   }
@@ -98,7 +101,11 @@ class DeletionVectorTest {
   }
 
   private static String z85(UUID id) {
-    return z85(ByteBuffer.allocate(16).putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits()).array());
+    return z85(
+        ByteBuffer.allocate(16)
+            .putLong(id.getMostSignificantBits())
+            .putLong(id.getLeastSignificantBits())
+            .array());
   }
 
   @Test
@@ -111,7 +118,8 @@ class DeletionVectorTest {
   void vectorInAFileIsReadByItsPath() throws IOException {
     byte[] data = portable(new long[] {0, 2}, new int[][] {{0, 5, -1}, {7}});
     Path file = write("some.bin", data);
-    assertEquals(List.of(0L, 5L, BUCKET - 1, 2 * BUCKET + 7), rows("p 1 " + data.length + " 4 " + file));
+    assertEquals(
+        List.of(0L, 5L, BUCKET - 1, 2 * BUCKET + 7), rows("p 1 " + data.length + " 4 " + file));
   }
 
   @ParameterizedTest
@@ -133,7 +141,8 @@ class DeletionVectorTest {
     if (!isBigEndian) data.order(ByteOrder.LITTLE_ENDIAN);
     data.putInt(NATIVE).putInt(2).putInt(first.length).put(first).putInt(second.length).put(second);
     Path file = write("native.bin", data.array());
-    assertEquals(List.of(3L, BUCKET + 4, BUCKET + 5), rows("p 1 " + data.capacity() + " 3 " + file));
+    assertEquals(
+        List.of(3L, BUCKET + 4, BUCKET + 5), rows("p 1 " + data.capacity() + " 3 " + file));
   }
 
   @Test
@@ -143,8 +152,12 @@ class DeletionVectorTest {
     DeletionVector vector =
         DeletionVector.read("p 1 " + data.length + " 4 " + file, root(), new Configuration());
     List<Long> all = List.of(2L, 9L, 3 * BUCKET, 3 * BUCKET + 4);
-    for (long from : new long[] {0, 2, 3, 9, 10, BUCKET, 3 * BUCKET, 3 * BUCKET + 1, 3 * BUCKET + 5, 9 * BUCKET}) {
-      assertEquals(all.stream().filter(row -> row >= from).toList(), rows(vector, from), "from " + from);
+    for (long from :
+        new long[] {
+          0, 2, 3, 9, 10, BUCKET, 3 * BUCKET, 3 * BUCKET + 1, 3 * BUCKET + 5, 9 * BUCKET
+        }) {
+      assertEquals(
+          all.stream().filter(row -> row >= from).toList(), rows(vector, from), "from " + from);
     }
   }
 
@@ -187,13 +200,16 @@ class DeletionVectorTest {
   @ParameterizedTest
   @ValueSource(ints = {-1, Integer.MAX_VALUE, (1 << 27) + 1})
   void sizeThatNoVectorHasIsRefusedBeforeTheFileIsRead(int size) {
-    assertEquals("deletion vector size", refused("p 1 " + size + " 2 " + folder.resolve("absent.bin")).kind());
+    assertEquals(
+        "deletion vector size",
+        refused("p 1 " + size + " 2 " + folder.resolve("absent.bin")).kind());
   }
 
   @ParameterizedTest
   @ValueSource(longs = {-1, Long.MIN_VALUE})
   void negativeOffsetIsRefused(long offset) {
-    assertEquals("deletion vector", refused("p " + offset + " 40 2 " + folder.resolve("absent.bin")).kind());
+    assertEquals(
+        "deletion vector", refused("p " + offset + " 40 2 " + folder.resolve("absent.bin")).kind());
   }
 
   @Test
@@ -209,7 +225,10 @@ class DeletionVectorTest {
     };
     for (int i = 0; i < malformed.length; i++) {
       Path file = write(i + ".bin", malformed[i]);
-      assertEquals("deletion vector", refused("p 1 " + malformed[i].length + " 2 " + file).kind(), file.toString());
+      assertEquals(
+          "deletion vector",
+          refused("p 1 " + malformed[i].length + " 2 " + file).kind(),
+          file.toString());
     }
   }
 
