@@ -21,6 +21,10 @@ public final class ScalaConversions {
     return scala.collection.immutable.Map$.MODULE$.empty();
   }
 
+  public static <K, V> Map<K, V> map(java.util.Map<K, V> map) {
+    return scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(map));
+  }
+
   public static <T> scala.Option<T> none() {
     return scala.Option.empty();
   }

@@ -1,5 +1,6 @@
 package deltagateway.session;
 
+import deltagateway.aggregate.VectorizedAggregates;
 import deltagateway.cache.ColumnCache;
 import deltagateway.cache.PlanCache;
 import deltagateway.guard.PlanGuard;
@@ -117,6 +118,8 @@ public final class GatewayDriver {
                 return new InterruptibleTasks();
               }
             });
+    // Spark applies the last rule first, and the checks are put above what is replaced here.
+    root.extensions().injectColumnar(session -> new VectorizedAggregates());
     this.memory = new MemoryGuard(root.sparkContext(), this);
     this.left = new AbandonedTasks(root.sparkContext(), tasks);
     this.scheduler = thread("dag-scheduler-event-loop");
