@@ -70,7 +70,7 @@ abstract class Accumulator {
     if (children.size() != 1) return null;
     Expression child = children.get(0);
     if (child instanceof Literal literal && literal.value() != null) return () -> new Counts(-1);
-    if (!(child instanceof Attribute attribute)) return null;
+    if (!(columns.resolve(child) instanceof Attribute attribute)) return null;
     int ordinal = columns.ordinal(attribute);
     return ordinal < 0 ? null : () -> new Counts(ordinal);
   }

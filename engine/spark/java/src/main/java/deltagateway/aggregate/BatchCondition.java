@@ -30,6 +30,7 @@ import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.Predicate;
 import org.apache.spark.sql.catalyst.expressions.StartsWith;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
+import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StringType$;
@@ -78,9 +79,14 @@ abstract class BatchCondition implements Serializable {
       LongExpression right = LongExpression.of(comparison.right(), columns);
       return left == null || right == null ? null : new Compared(operator, left, right);
     }
+    LongExpression value;
+    if (positive instanceof Attribute && positive.dataType() instanceof BooleanType) {
+      value = LongExpression.of(positive, columns);
+      return value == null ? null : new Listed(value, new long[] {1}, isNegated);
+    }
     long[] values = values(positive);
     if (values == null) return null;
-    LongExpression value = LongExpression.of(positive.children().apply(0), columns);
+    value = LongExpression.of(positive.children().apply(0), columns);
     return value == null ? null : new Listed(value, values, isNegated);
   }
 

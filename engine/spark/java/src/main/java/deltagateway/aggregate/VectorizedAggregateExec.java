@@ -65,7 +65,9 @@ public final class VectorizedAggregateExec extends SparkPlan {
     List<GroupKey.Column> keys = new ArrayList<>();
     for (NamedExpression key : ScalaConversions.list(aggregate.groupingExpressions())) {
       GroupKey.Column column =
-          key instanceof Attribute attribute ? GroupKey.Column.of(attribute, columns) : null;
+          columns.resolve((Expression) key) instanceof Attribute attribute
+              ? GroupKey.Column.of(attribute, columns)
+              : null;
       if (column == null) return null;
       keys.add(column);
     }
