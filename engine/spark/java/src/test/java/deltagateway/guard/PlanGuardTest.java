@@ -406,7 +406,7 @@ class PlanGuardTest {
 
     @Test
     void placesAreHiddenOverRowsThatTheReaderMayNotKnow() {
-      GUARD.ensureTellsNoPlaces(TestSpark.analyzed("SELECT id, rand(1) FROM own"));
+      GUARD.ensureHidesFiles(TestSpark.analyzed("SELECT id, rand(1) FROM own"));
       for (String function :
           TestSpark.words(
               "input_file_name input_file_block_start input_file_block_length"
@@ -414,7 +414,7 @@ class PlanGuardTest {
         LogicalPlan plan =
             TestSpark.analyzed("SELECT id FROM own WHERE length(string(" + function + "())) > 0");
         RejectionException refusal =
-            assertThrows(RejectionException.class, () -> GUARD.ensureTellsNoPlaces(plan));
+            assertThrows(RejectionException.class, () -> GUARD.ensureHidesFiles(plan));
         assertRefused(
             "place",
             function,
