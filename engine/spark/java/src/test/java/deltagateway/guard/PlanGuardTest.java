@@ -33,6 +33,7 @@ import org.apache.spark.sql.types.ObjectType;
 import org.apache.spark.unsafe.array.ByteArrayMethods;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,6 +41,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The guard on parsed and on analyzed plans, with the lists of a server. */
+@Tag("spark")
 class PlanGuardTest {
   private static final PlanGuard GUARD = TestSpark.guard();
   private static final String STATEMENT = "statement-1";
