@@ -100,7 +100,7 @@ public final class ExceptionDetails {
     node.put("cause", String.valueOf(innermost.getMessage()));
     node.put("out_of_memory", outOfMemory);
     node.put("of_storage", isOfStorage(failure));
-    if (reported instanceof SparkThrowable error) describe(error, node);
+    if (hasCondition(reported)) describe((SparkThrowable) reported, node);
     return StatementRequest.JSON.writeValueAsString(node);
   }
 
