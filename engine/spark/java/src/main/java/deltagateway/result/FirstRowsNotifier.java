@@ -89,7 +89,7 @@ public final class FirstRowsNotifier {
     ObjectNode question = StatementRequest.JSON.createObjectNode();
     question.put("statement", statement);
     question.set("result", ResponseFrame.header(schema, timeZone));
-    socket = questions.ask(question);
+    socket = questions.send(question);
   }
 
   /** The last segment has grown to this, or this one follows it. */
