@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import deltagateway.analysis.CrossRowExpressions;
 import deltagateway.analysis.SessionVariables;
+import deltagateway.optimizer.FiredRules;
 import deltagateway.result.ResultSpool;
 import deltagateway.session.StepTimings;
 import java.io.ByteArrayOutputStream;
@@ -21,8 +22,9 @@ import org.apache.spark.sql.types.StructType;
  * Spark's type as JSON, its DDL spelling, comment), the session's time zone, and the segments: for
  * each partition the file that holds its messages (null: the body of this frame), offset and
  * length, how many rows are in all of them, whether the query gives them again ({@link
- * Volatility}), and how long the steps took ({@link StepTimings}); or, of columns alone, the traits
- * ({@link CrossRowExpressions}) and the variables that are read.
+ * Volatility}), how long the steps took ({@link StepTimings}), and which rules changed the plan
+ * ({@link FiredRules}); or, of columns alone, the traits ({@link CrossRowExpressions}) and the
+ * variables that are read.
  */
 public final class ResponseFrame {
   private ResponseFrame() {}
@@ -35,10 +37,16 @@ public final class ResponseFrame {
   }
 
   public static byte[] ofResult(
-      StructType schema, String timeZone, ResultSpool spool, String repeatable, StepTimings steps)
+      StructType schema,
+      String timeZone,
+      ResultSpool spool,
+      String repeatable,
+      StepTimings steps,
+      FiredRules rules)
       throws Exception {
     ObjectNode header = header(schema, timeZone);
     header.set("steps_us", steps.micros());
+    header.set("rules", rules.json());
     header.put("rows", spool.rows());
     header.put("repeatable", repeatable);
     ArrayNode segments = header.putArray("segments");

@@ -5,6 +5,7 @@ import deltagateway.internals.TreeVisitor;
 import deltagateway.optimizer.BroadcastSelection;
 import deltagateway.optimizer.DateGroupingKeys;
 import deltagateway.optimizer.LimitPruning;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.optimizer.RemainingFiles;
 import deltagateway.optimizer.ScanStatistics;
 import deltagateway.optimizer.SemiJoinReduction;
@@ -14,6 +15,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
@@ -113,7 +115,8 @@ public final class ExecutionSettings {
 
   /** The query's optimized plan; its joins are planned by cost, if it has any. */
   LogicalPlan optimized(final StatementQueryExecution query) {
-    if (query.analyzed().containsAnyPattern(JOINING)) planByCost();
+    boolean usesStatistics = OptimizerRule.SCAN_STATISTICS.isEnabled();
+    if (usesStatistics && query.analyzed().containsAnyPattern(JOINING)) planByCost();
     return (LogicalPlan)
         during(
             new scala.runtime.AbstractFunction0() {
@@ -130,16 +133,16 @@ public final class ExecutionSettings {
    */
   StatementQueryExecution choose(StatementQueryExecution query, boolean triesLongs) {
     LogicalPlan found = optimized(query);
-    LogicalPlan optimized = ScanStatistics.ordered(found);
-    some = LimitPruning.wantedBy(optimized);
+    LogicalPlan optimized = ScanStatistics.forBroadcasts(found);
+    some = LimitPruning.of(optimized);
     RemainingFiles left = new RemainingFiles(optimized);
     if (left.isEmpty()) return query;
-    LogicalPlan cheaper =
-        byBytes(
-            triesLongs
-                ? UnscaledDecimalAggregates.of(DateGroupingKeys.in(optimized), left)
-                : optimized,
-            left);
+    LogicalPlan cheaper = optimized;
+    if (triesLongs) {
+      cheaper = new DateGroupingKeys().apply(cheaper);
+      cheaper = new UnscaledDecimalAggregates(left).apply(cheaper);
+    }
+    cheaper = byBytes(cheaper, left);
     StatementQueryExecution chosen =
         cheaper == found ? query : new OptimizedQueryExecution(spark, query.analyzed(), cheaper);
     choose(chosen, left);
@@ -168,69 +171,83 @@ public final class ExecutionSettings {
    */
   private LogicalPlan byBytes(final LogicalPlan optimized, final RemainingFiles left) {
     long bytes = 0;
-    if (left.joins()) for (long[] of : left.sizes()) bytes += of[1];
+    if (left.joins()) for (var size : left.sizes()) bytes += size.bytes();
     if (bytes <= LOOK_UPS_MAX) return optimized;
     return (LogicalPlan)
         during(
             new scala.runtime.AbstractFunction0() {
               public Object apply() {
                 long broadcastMax = session.with(changes).autoBroadcastJoinThreshold();
-                LogicalPlan fewer = SemiJoinReduction.in(optimized, broadcastMax);
+                LogicalPlan fewer = new SemiJoinReduction(broadcastMax).apply(optimized);
                 boolean isOurs = changes.containsKey(BROADCAST);
                 return isOurs
-                    ? BroadcastSelection.in(fewer, left, SPARK_BROADCAST, broadcastMax)
+                    ? new BroadcastSelection(left, SPARK_BROADCAST, broadcastMax).apply(fewer)
                     : fewer;
               }
             });
   }
 
-  /** Answers whether it is one task. */
+  /** Returns whether the query runs in one task. */
   private boolean choose(StatementQueryExecution query, RemainingFiles left) {
-    long[][] sizes = left.sizes();
+    List<RemainingFiles.ScanSize> sizes = left.sizes();
     long bytes = 0;
     long files = 0;
-    for (long[] of : sizes) {
-      files = Math.max(files, of[0]);
-      bytes += of[1];
+    for (var size : sizes) {
+      files = Math.max(files, size.files());
+      bytes += size.bytes();
     }
     boolean fits =
         bytes <= ONE_TASK_MAX
             || left.joins() && bytes <= LOOK_UPS_MAX && besidesLookUps(left, sizes) <= ONE_TASK_MAX;
-    boolean fixed =
+    boolean isSmall =
         !left.mayMultiply() && (left.joins() ? fits && files <= FEW_FILES : bytes <= FIXED_MAX);
-    boolean oneTask = fixed && fits && !session.hasSet(PARTITIONS);
-    if (oneTask) markOneTask(left.relations());
-    if (fixed && !session.hasSet(ADAPTIVE)) query.beFixed();
-    int most = session.with(changes).numShufflePartitions();
-    long partitions =
-        oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
-    changes = new HashMap<>(changes);
-    changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
-    if (bytes <= ONE_TASK_MAX && hasManyExpressions(query.optimizedPlan())) {
+    boolean fixed = isSmall && OptimizerRule.STATIC_PLANS.isEnabled();
+    boolean oneTask =
+        isSmall
+            && fits
+            && !session.hasSet(PARTITIONS)
+            && OptimizerRule.SINGLE_TASK_EXECUTION.isEnabled();
+    if (oneTask) {
+      markOneTask(left.relations());
+      OptimizerRule.SINGLE_TASK_EXECUTION.count();
+    }
+    if (fixed && !session.hasSet(ADAPTIVE)) {
+      query.beFixed();
+      OptimizerRule.STATIC_PLANS.count();
+    }
+    choosePartitions(oneTask, fixed, bytes);
+    if (bytes <= ONE_TASK_MAX
+        && OptimizerRule.INTERPRETED_PLANS.isEnabled()
+        && hasManyExpressions(query.optimizedPlan())) {
       changes.put("spark.sql.codegen.wholeStage", "false");
+      OptimizerRule.INTERPRETED_PLANS.count();
     }
     if (oneTask && left.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
     return oneTask && !query.isAdaptive();
   }
 
+  private void choosePartitions(boolean oneTask, boolean fixed, long bytes) {
+    changes = new HashMap<>(changes);
+    boolean bySize = !oneTask && OptimizerRule.SHUFFLE_PARTITIONS.isEnabled();
+    if (!oneTask && !bySize) return;
+    long max = session.with(changes).numShufflePartitions();
+    long partitions =
+        oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
+    changes.put(PARTITIONS, Long.toString(Math.min(max, partitions)));
+    if (bySize && partitions < max) OptimizerRule.SHUFFLE_PARTITIONS.count();
+  }
+
   /**
-   * Bytes of the columns that are read of the other relations; a file that Spark would not read in
-   * one task is one.
+   * Returns the bytes that are read of the other relations; one whose file Spark would not read in
+   * one task is among them.
    */
-  private long besidesLookUps(final RemainingFiles left, long[][] sizes) {
-    boolean[] lookUps =
-        (boolean[])
-            during(
-                new scala.runtime.AbstractFunction0() {
-                  public Object apply() {
-                    return left.lookUps();
-                  }
-                });
+  private long besidesLookUps(RemainingFiles left, List<RemainingFiles.ScanSize> sizes) {
+    Set<?> lookups = (Set<?>) during(() -> left.lookups());
     long fileMax = session.with(changes).filesMaxPartitionBytes();
-    long bytes = 0;
-    for (int i = 0; i < sizes.length; i++)
-      if (!lookUps[i] || sizes[i][2] > fileMax) bytes += sizes[i][1];
-    return bytes;
+    return sizes.stream()
+        .filter(size -> !lookups.contains(size.relation()) || size.fileBytes() > fileMax)
+        .mapToLong(RemainingFiles.ScanSize::bytes)
+        .sum();
   }
 
   /**
@@ -269,10 +286,9 @@ public final class ExecutionSettings {
    * The one partition of a scan is made of all its files, which may be none. It is asked for its
    * files when it is planned, so a join could not leave out any of them later.
    */
-  private static void markOneTask(List<Object> relations) {
-    for (int i = 0; i < relations.size(); i++) {
-      ((LogicalRelation) relations.get(i))
-          .setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), Boolean.TRUE);
+  private static void markOneTask(List<LogicalRelation> relations) {
+    for (LogicalRelation relation : relations) {
+      relation.setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), Boolean.TRUE);
     }
   }
 

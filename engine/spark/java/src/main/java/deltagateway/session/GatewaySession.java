@@ -5,6 +5,8 @@ import deltagateway.analysis.VariableAssignment;
 import deltagateway.cache.PlanCache;
 import deltagateway.guard.PlanGuard;
 import deltagateway.memory.MemoryGuard;
+import deltagateway.optimizer.FiredRules;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.protocol.ExceptionDetails;
 import deltagateway.protocol.PythonCallbacks;
 import deltagateway.protocol.RejectionException;
@@ -69,6 +71,9 @@ public final class GatewaySession {
 
   /** Id -> {@link ColumnLineage} of statements that ended, until it is asked for. */
   private final Map<String, String> lineages = Collections.synchronizedMap(new Recent());
+
+  /** Id -> {@link FiredRules} of the last call for a statement, until it is requested. */
+  private final Map<String, String> fired = Collections.synchronizedMap(new Recent());
 
   /**
    * `questions` is what {@link FileListing} asks. `ofServer` are settings that no session changes.
@@ -218,6 +223,7 @@ public final class GatewaySession {
                 String key = writer.key(parsed, target);
                 LogicalPlan kept = key == null ? null : plans.write(key);
                 if (kept != null) {
+                  OptimizerRule.PLAN_CACHE.count();
                   QueryExecution again = statement.again(kept);
                   String files = written(again, writer, parsed);
                   keepLineage(parsed, again.analyzed());
@@ -278,6 +284,12 @@ public final class GatewaySession {
    */
   public String lineage(String statementId) {
     return lineages.remove(statementId);
+  }
+
+  /** Returns the rules that changed a plan in the statement's last call, with counts, as JSON. */
+  public String firedRules(String statementId) {
+    String rules = fired.remove(statementId);
+    return rules == null ? "{}" : rules;
   }
 
   /**
@@ -431,6 +443,7 @@ public final class GatewaySession {
       ensureLive(request.id);
       memory.admit(request.id, this);
       tasks.begin(request.id);
+      FiredRules.begin(request.id);
       Object result = work.apply();
       ensureLive(request.id);
       return result;
@@ -452,6 +465,7 @@ public final class GatewaySession {
   private void leave(String id) {
     memory.leave(id);
     tasks.end(id);
+    fired.put(id, FiredRules.end(id).json().toString());
     CURRENT.remove();
     synchronized (running) {
       running.remove(id);

@@ -15,7 +15,9 @@ import deltagateway.guard.PlanGuard;
 import deltagateway.guard.SecurityBarrierViews;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.optimizer.CorrelatedLimits;
+import deltagateway.optimizer.FiredRules;
 import deltagateway.optimizer.LimitPruning;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.optimizer.UnscaledDecimalAggregates;
 import deltagateway.protocol.RejectionException;
 import deltagateway.protocol.ResponseFrame;
@@ -131,7 +133,8 @@ public final class StatementExecution {
     if (rows.exceeded())
       throw new RejectionException("result too large", Long.toString(request.resultBytesMax));
     steps.end("last stage");
-    return ResponseFrame.ofResult(schema, timeZone, rows, repeatable(), steps);
+    return ResponseFrame.ofResult(
+        schema, timeZone, rows, repeatable(), steps, FiredRules.of(request.id));
   }
 
   /**
@@ -244,6 +247,7 @@ public final class StatementExecution {
   }
 
   private void takeKept() {
+    OptimizerRule.PLAN_CACHE.count();
     asked = kept.asked;
     named = kept.named;
   }
@@ -300,7 +304,7 @@ public final class StatementExecution {
     boolean hasHidden = request.hasHidden() || (bodies != null && bodies.hasHidden());
     LogicalPlan shown =
         hasHidden ? SecurityBarrierViews.settled(FilePathMasking.ofQuery(query)) : query;
-    LogicalPlan rows = CorrelatedLimits.kept(TableScan.rows(spark, shown));
+    LogicalPlan rows = new CorrelatedLimits().apply(TableScan.rows(spark, shown));
     return rows == execution.analyzed() ? execution : planned(rows);
   }
 
@@ -552,7 +556,7 @@ public final class StatementExecution {
           public Object apply() {
             boolean isFew = isSmallLimit(plan, schema);
             RDD<InternalRow> rows = isFew && !isOneTask(plan) ? null : plan.execute();
-            if (isFew && (rows == null || some != null && some.leavesOut())) {
+            if (isFew && (rows == null || some != null && some.hasPrunedFiles())) {
               InternalRow[] few = plan.executeCollect();
               addRows(
                   some != null && some.mayHaveMore(few.length) ? ofAllFiles(execution, some) : few,
@@ -597,7 +601,7 @@ public final class StatementExecution {
    * The log says of the files that were chosen for a LIMIT that they have more rows than they have.
    */
   private InternalRow[] ofAllFiles(QueryExecution execution, LimitPruning some) {
-    some.wantAll();
+    some.readAllFiles();
     return new OptimizedQueryExecution(spark, execution.analyzed(), execution.optimizedPlan())
         .executedPlan()
         .executeCollect();
