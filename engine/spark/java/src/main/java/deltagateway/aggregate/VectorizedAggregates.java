@@ -1,6 +1,7 @@
 package deltagateway.aggregate;
 
 import deltagateway.internals.ScalaConversions;
+import deltagateway.optimizer.OptimizerRule;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -28,11 +29,15 @@ public final class VectorizedAggregates extends ColumnarRule {
   private static final class Replacement extends Rule<SparkPlan> {
     @Override
     public SparkPlan apply(SparkPlan plan) {
+      return OptimizerRule.VECTORIZED_AGGREGATES.isEnabled() ? replaceAll(plan) : plan;
+    }
+
+    private static SparkPlan replaceAll(SparkPlan plan) {
       List<SparkPlan> children = ScalaConversions.list(plan.children());
       List<SparkPlan> replaced = new ArrayList<>();
       boolean isChanged = false;
       for (SparkPlan child : children) {
-        SparkPlan other = apply(child);
+        SparkPlan other = replaceAll(child);
         replaced.add(other);
         isChanged |= other != child;
       }
@@ -58,7 +63,9 @@ public final class VectorizedAggregates extends ColumnarRule {
     SparkPlan batches = below.children().head();
     VectorizedAggregateExec vectorized =
         new VectorizedAggregateExec(aggregate, condition, projection, batches);
-    return vectorized.task() == null ? aggregate : vectorized;
+    if (vectorized.task() == null) return aggregate;
+    OptimizerRule.VECTORIZED_AGGREGATES.count();
+    return vectorized;
   }
 
   /** Returns whether rows go to a final aggregation, which merges several rows of a group. */

@@ -1,6 +1,7 @@
 package deltagateway.cache;
 
 import deltagateway.optimizer.EstimatedRelation;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.scan.PrunedFileIndex;
 import java.nio.charset.StandardCharsets;
@@ -122,6 +123,7 @@ public final class PlanCache {
 
   private static String key(SparkSession spark, StatementRequest request, String meaning)
       throws GeneralSecurityException {
+    if (!OptimizerRule.PLAN_CACHE.isEnabled(spark.sessionState().conf())) return null;
     if (request.given.size() > 0) return null;
     for (int i = 0; i < request.scans.length; i++) if (request.scans[i].format != null) return null;
     if (!isTimeless(request.text)) return null;
