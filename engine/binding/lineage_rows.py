@@ -1,7 +1,8 @@
 """The rows of `system.access.table_lineage` and `system.access.column_lineage`, evaluated just before a query runs.
 
-An edge is visible to a principal to whom both its ends are visible: tables and views that exist, and paths that the
-principal may read or whose owners are visible. The columns of an edge are visible with it, as a table's columns are.
+An edge is visible to a principal to whom both its ends are visible: tables and views that exist, and paths with files
+that the principal may read, because a path names files. The columns of an edge are visible with it, as a table's
+columns are.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from catalog.view import CatalogView
 from catalog.volumes.paths import is_volume_path, parse_volume_path
 from engine.binding.bound import BoundView
 from engine.binding.given_views import view_of_rows
-from engine.binding.visibility import may_see, path_owners, volume_of_path
+from engine.binding.visibility import may_not_read, may_see, path_owners, volume_of_path
 
 _NOTHING = (None,) * 6
 
@@ -46,13 +47,10 @@ def _is_visible(view: CatalogView, end: End) -> bool:
         return may_see(view, TableName(*end.parts))
     (path,) = end.parts
     try:
-        if is_volume_path(path):
-            volume_of_path(parse_volume_path(path), view)
-        else:
-            path_owners(view, path)
+        owners = (volume_of_path(parse_volume_path(path), view),) if is_volume_path(path) else path_owners(view, path)
     except SqlError:
         return False
-    return True
+    return not may_not_read(view, owners)
 
 
 def _table_rows(edge: Edge) -> Iterator[tuple[object, ...]]:

@@ -1,8 +1,8 @@
 """The edges of lineage that a running statement makes: from the relations that it reads to the table that it commits.
 
 Temporary views are replaced by what they read. For another view, and for a function, the tables that its text reads are
-sources too, because the columns come from them. The tables that a row filter or a column mask reads are no sources, nor
-are the server's own relations.
+sources too, because the columns come from them. The tables that a row filter or a column mask reads are not sources,
+nor are the server's own relations.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class StatementLineage:
     _columns: list[Lineage] = field(default_factory=list)
 
     def note(self, bound: BoundStatement, statement_type: str | None) -> None:
-        """Adds what a statement, or one of several INSERTs, is about to read; None: no source of a table's content."""
+        """Adds what a statement, or one of several INSERTs, is about to read. `statement_type` None: these are not
+        sources of the target's content.
+        """
         target = _target(bound)
         if target is not None and statement_type is not None:
             label, end = target

@@ -113,12 +113,12 @@ def may_hear_of(view: CatalogView, name: TableName, taken: Relation | None) -> b
 
 def is_hidden(view: CatalogView, table: BoundTable) -> bool:
     """Returns whether the principal may not read the table directly: it is in a view's or function's text."""
-    return _may_not_read(view, (table.entry,) if table.name is not None else table.owners)
+    return may_not_read(view, (table.entry,) if table.name is not None else table.owners)
 
 
 def hides_files(view: CatalogView, relations: Iterable[BoundRelation]) -> bool:
     """Returns whether a view with these relations reads files that the principal may not read directly."""
-    return any(_may_not_read(view, files.owners) for files in files_of(relations))
+    return any(may_not_read(view, files.owners) for files in files_of(relations))
 
 
 # Privileges for reading; SELECT for all others.
@@ -127,7 +127,7 @@ _READING: Mapping[type, Privilege] = MappingProxyType(
 )
 
 
-def _may_not_read(view: CatalogView, entries: Iterable[PathOwner]) -> bool:
+def may_not_read(view: CatalogView, entries: Iterable[PathOwner]) -> bool:
     rights = view.rights
     if rights is None:
         return False

@@ -63,7 +63,7 @@ class StatementSpec(Generic[S]):
     caches_result: bool
     # True if its rows report work on files, which is hidden for a protected table.
     reports_work: bool
-    # The type of the lineage edges from the relations that it reads to the table that it commits; None if they are no
+    # The type of the lineage edges from the relations that it reads to the table that it commits; None if they are not
     # sources of the table's content.
     lineage_type: Callable[[S], str | None]
     # True if a read-only token may run it: it changes at most the session.

@@ -12,6 +12,7 @@ import pytest
 
 from catalog.conditions import StatementCancelled
 from catalog.lineage.edges import Edge, EndKind
+from catalog.system.lineage_tables import LINEAGE_RELATIONS
 from engine.concurrency.cancel import CancelToken
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.accesses import Lineage
@@ -104,6 +105,7 @@ STATEMENTS = [
     ("INSERT INTO t SELECT * FROM filtered", "filtered INSERT t"),
     ("INSERT INTO t (x) SELECT table_name FROM information_schema.tables", ""),
     ("CALL system.snapshot(source_table => 'default.a', table => 'default.snap')", "a CALL snapshot snap"),
+    ("CALL system.add_files(table => 'default.ti', source_table => 'default.a')", "a CALL add_files ti"),
     ("BEGIN INSERT INTO t SELECT * FROM a; INSERT INTO ti SELECT * FROM b; END", "a INSERT t, b INSERT ti"),
     ("EXECUTE IMMEDIATE 'INSERT INTO t SELECT * FROM b'", "b INSERT t"),
     ("EXPLAIN INSERT INTO t SELECT * FROM a", ""),
@@ -181,6 +183,9 @@ def test_relations_and_list_show_the_edges(engine: LakeEngine, tables: LakeSessi
     assert rows(tables, f"SELECT {days} FROM system.table_lineage WHERE target_table_name = 'shown'") == [
         (True, True, 32)
     ]
+    for name, types in LINEAGE_RELATIONS.items():
+        for text in (f"DESCRIBE system.access.{name}", f"DESCRIBE QUERY SELECT * FROM system.access.{name}"):
+            assert [row[:2] for row in rows(tables, text)] == list(types)
     listed = _listed(tables, "shown")
     assert listed == [(True, "a", "TABLE", "CREATE TABLE AS SELECT")]
     assert (False, "shown", "TABLE", "CREATE TABLE AS SELECT") in _listed(tables, "a")

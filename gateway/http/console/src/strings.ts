@@ -337,8 +337,7 @@ export const strings = {
     firstStatement: (time: string) => `First at ${time}`,
     fromVersion: "From version",
     grantColumn: (name: string) => ({ Principal: "Principal", ActionType: "Privilege", ObjectType: "Granted on", ObjectKey: "Object" })[name] ?? name,
-    lastStatement: (time: string, user: string, count: number) =>
-      `${time} by ${user}${count === 1 ? "" : `, ${count.toLocaleString("en-US")} statements`}`,
+    lastStatement: (user: string, count: number) => `by ${user}${count === 1 ? "" : `, ${count.toLocaleString("en-US")} statements`}`,
     nameCopied: "Name copied.",
     noColumns: "The table has no columns",
     noFiles: "The table has no data files",

@@ -71,7 +71,8 @@ function Statements({ edge }: { edge: LineageEdge }) {
     <div class="edge">
       <p class="note">
         <span class="mark">{edge.statement_type}</span>
-        <span title={texts.firstStatement(formatTime(edge.first_ms ?? edge.last_ms))}>{texts.lastStatement(formatTime(edge.last_ms), edge.user ?? "", edge.count ?? 1)}</span>
+        <span title={texts.firstStatement(formatTime(edge.first_ms ?? edge.last_ms))}>{formatTime(edge.last_ms)}</span>{" "}
+        <span>{texts.lastStatement(edge.user ?? "", edge.count ?? 1)}</span>
       </p>
       {edge.columns.length > 0 && (
         <details>
