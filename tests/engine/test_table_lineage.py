@@ -217,6 +217,8 @@ def test_edges_of_two_servers_outlive_both(tmp_path: Path, spark_driver: SparkDr
         for each in sources
     ]
     run(sessions[0], "CREATE TABLE a AS SELECT 1 AS id")
+    assert rows(sessions[0], "SELECT * FROM a") == [(1,)]
+    assert not (tmp_path / "catalog/lineage").exists(), "nothing is read or written without an edge"
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda at: run(sessions[at], f"CREATE TABLE t{at} AS SELECT * FROM a"), (0, 1)))
     assert {"t0", "t1"} >= {row[1] for row in _listed(sessions[0], "a")} >= {"t0"}
