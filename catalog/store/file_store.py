@@ -417,11 +417,12 @@ def _to_bytes(value: Mapping[str, object]) -> bytes:
 
 
 _TEMPORARY = re.compile(r".+\.json\.[0-9a-f]{32}\.tmp")
-_OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}(?P<suffix>(?:\.query)?\.json)")
+_OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}(?P<suffix>(?:\.query|\.lineage)?\.json)")
 
-# The folder for saved queries in the catalog's folder. Their files have names that no earlier release takes for its own
-# leftovers.
+# The folders for saved queries and for lineage in the catalog's folder. Their files have names that no earlier release
+# takes for its own leftovers.
 QUERIES_FOLDER, QUERIES_SUFFIX = "queries", ".query.json"
+LINEAGE_FOLDER, LINEAGE_SUFFIX = "lineage", ".lineage.json"
 
 
 def remove_catalog_leftovers(folder: str, older_than_s: float) -> int:
@@ -438,7 +439,11 @@ def remove_catalog_leftovers(folder: str, older_than_s: float) -> int:
 def _leftovers(folder: str) -> Iterator[str]:
     files = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
     yield from (path for path in files if _TEMPORARY.fullmatch(os.path.basename(path)))
-    for root, suffix in ((folder, ".json"), (f"{folder}/{QUERIES_FOLDER}", QUERIES_SUFFIX)):
+    for root, suffix in (
+        (folder, ".json"),
+        (f"{folder}/{QUERIES_FOLDER}", QUERIES_SUFFIX),
+        (f"{folder}/{LINEAGE_FOLDER}", LINEAGE_SUFFIX),
+    ):
         matches = ((path, _OBJECT.fullmatch(os.path.basename(path))) for path in files)
         objects = [path for path, match in matches if match and match["suffix"] == suffix]
         # Read after the objects were listed: a file that was named meanwhile is in the newest generation.

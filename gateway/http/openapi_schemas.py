@@ -362,13 +362,23 @@ SCHEMAS: dict[str, Schema] = {
             )
         ),
     ),
-    "Lineage": answer("upstream downstream", upstream=list_of(ref("Relation")), downstream=list_of(ref("Relation"))),
-    "Relation": answer(
-        "catalog schema name type",
-        catalog=STRING,
-        schema=STRING,
-        name=STRING,
-        type={"type": "string", "enum": ["TABLE", "VIEW"]},
+    "Lineage": answer(
+        "upstream downstream", upstream=list_of(ref("LineageEdge")), downstream=list_of(ref("LineageEdge"))
+    ),
+    "LineageEdge": answer(
+        "catalog schema name type path statement_type user statement_id first_ms last_ms count columns",
+        catalog=optional(STRING),
+        schema=optional(STRING),
+        name=optional(STRING),
+        type={"type": "string", "enum": ["TABLE", "VIEW", "PATH"]},
+        path=optional(STRING) | {"description": "The files, for the type PATH."},
+        statement_type=STRING | {"description": "VIEW for the text of a view, else as INSERT or MERGE."},
+        user=optional(STRING) | {"description": "The user of the last statement."},
+        statement_id=optional(STRING),
+        first_ms=optional(TIME_MS),
+        last_ms=optional(TIME_MS),
+        count=optional(COUNT),
+        columns=list_of(list_of(STRING)) | {"description": "Pairs of a source and a target column, if recorded."},
     ),
     "Functions": answer(
         "functions keywords",

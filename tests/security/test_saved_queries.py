@@ -207,7 +207,8 @@ def test_share_reaches_groups_and_everybody(server: SecureServer) -> None:
 
 def test_dropped_group_leaves_no_right_to_a_new_group_with_its_name(server: SecureServer) -> None:
     catalog = server.engine.catalog
-    catalog.on_group_drop = server.engine.saved_queries._store.forget_group
+    forget_group = server.engine.saved_queries._store.forget_group
+    catalog.on_change = lambda change: forget_group(change.name) if isinstance(change, DropGroup) else None
     catalog.change(CreateGroup(GroupEntry(name="team", members=(user("zoë"),))))
     made, other = save(server), save(server)
     for query in (made, other):

@@ -268,12 +268,24 @@ export interface TableStatistics {
   columns: { name: string; type: string; min: string | null; max: string | null; is_exact: boolean; null_count: number | null }[];
 }
 
-/** A table or view up or down the lineage that the user may see. */
-export interface Relation {
-  catalog: string;
-  schema: string;
-  name: string;
+/**
+ * An edge of lineage to a table, a view or files that the user may see: by the text of a view, without times, or by all
+ * statements of a type.
+ */
+export interface LineageEdge {
+  catalog: string | null;
+  schema: string | null;
+  name: string | null;
   type: string;
+  /** The files, if it has no name. */
+  path: string | null;
+  statement_type: string;
+  user: string | null;
+  first_ms: number | null;
+  last_ms: number | null;
+  count: number | null;
+  /** Pairs of a source and a target column. */
+  columns: [string, string][];
 }
 
 /** An operator of an executed plan; `cluster` is the node for the generated code that it is a part of. */
@@ -438,7 +450,7 @@ export const api = {
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
   columnStatistics: (name: TableName) => ask<TableStatistics>("GET", query(`${CATALOG}/column_statistics`, { ...name })),
-  lineage: (name: TableName) => ask<{ upstream: Relation[]; downstream: Relation[] }>("GET", query(`${CATALOG}/lineage`, { ...name })),
+  lineage: (name: TableName) => ask<{ upstream: LineageEdge[]; downstream: LineageEdge[] }>("GET", query(`${CATALOG}/lineage`, { ...name })),
   versions: async (name: TableName) =>
     (await ask<{ versions: VersionRow[] }>("GET", query(`${CATALOG}/versions`, { ...name }))).versions,
   files: async (name: TableName, version?: Version, limit = 1000) =>

@@ -10,10 +10,11 @@ import { counted } from "./operation_metrics";
 import { pageResult, pageRows } from "./page_sql";
 import { failureOf, runStatements } from "./runner";
 import { SqlText } from "./sql_text";
-import { openSqlTab, openTableTab, type Result, type TableTab } from "./state";
+import { openSqlTab, type Result, type TableTab } from "./state";
 import { strings } from "./strings";
 import { Files } from "./table_files";
 import { History } from "./table_history";
+import { Lineage } from "./table_lineage";
 import { Button, IconButton } from "./ui/button";
 import { Icon, type IconName } from "./ui/icon";
 import { useShown } from "./ui/more";
@@ -258,40 +259,6 @@ function Grants({ fullName }: { fullName: string }) {
         : <EmptyState icon="grants" title={strings.table.noGrants}><p>{strings.table.noGrantsText}</p></EmptyState>}
       {more}
     </>
-  );
-}
-
-function Lineage({ name, table }: { name: TableName; table: TableDescription }) {
-  const { value, problem } = useLoad(() => api.lineage(name), [name]);
-  if (problem) return <Problem>{problem}</Problem>;
-  if (!value) return <Loading />;
-  if (!value.upstream.length && !value.downstream.length) {
-    return <EmptyState icon="lineage" title={strings.table.noLineage}><p>{strings.table.noLineageText}</p></EmptyState>;
-  }
-  const side = (title: string, relations: typeof value.upstream) => (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      {!relations.length && <p class="note">{strings.table.noRelations}</p>}
-      <ul>
-        {relations.map((each, at) => (
-          <li key={at}>
-            <button type="button" class="relation" title={`${each.catalog}.${each.schema}.${each.name}`} onClick={() => openTableTab({ catalog: each.catalog, schema: each.schema, table: each.name })}>
-              <Icon name={each.type === "VIEW" ? "view" : "table"} />
-              <span>{each.schema}.{each.name}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-  return (
-    <div class="lineage">
-      {side(strings.table.upstream, value.upstream)}
-      <Icon name="right" size={24} />
-      <section><span class="relation own"><Icon name={table.type === "VIEW" ? "view" : "table"} /><span>{name.schema}.{name.table}</span></span></section>
-      <Icon name="right" size={24} />
-      {side(strings.table.downstream, value.downstream)}
-    </div>
   );
 }
 
