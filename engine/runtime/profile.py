@@ -75,6 +75,19 @@ class SparkJob:
     has_succeeded: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogAnswer:
+    """An answer from a table's log: the `statistics` of so many `files`, such as `max(day)`."""
+
+    table: str
+    version: int
+    files: int
+    statistics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.table}: version {self.version}, answered from the log"
+
+
 _FROM_CACHE = "result cache: the answer was there, and no file was read"
 # Limits per statement: stage intervals (a statement may be planned many times), and reads and log lines that come from
 # the statements of a script.
@@ -104,6 +117,11 @@ class Profile:
         self.parts = 0
         self.hides_metrics = self.hides_texts = False
         self.is_from_cache = False
+        # How the log answered the statement, without a query.
+        self.log_answer: LogAnswer | None = None
+        # Of a result from the cache: reads the plans of the statement that computed it.
+        self._first_plans: Callable[[], tuple[ExecutedPlan, ...]] | None = None
+        self._is_part = False
         self._read_plans: Callable[[tuple[TableRead, ...]], tuple[ExecutedPlan, ...]] | None = None
 
     def enter(self, stage: Stage | None) -> None:
@@ -148,6 +166,7 @@ class Profile:
     def begin_part(self) -> Profile:
         """Returns the profile of the script's next statement; its lines are in both logs."""
         part = Profile(self._clock)
+        part._is_part = True
         with self._lock:
             self.parts += 1
             if len(self._log) < PART_LINES_MAX:
@@ -211,15 +230,24 @@ class Profile:
                 self._entries.append(text)
                 self._log.append(text)
 
-    def note_cached(self) -> None:
-        """Notes that the result came from the result cache."""
+    def note_cached(self, first_plans: Callable[[], tuple[ExecutedPlan, ...]] | None = None) -> None:
+        """Notes that the result came from the result cache. `first_plans` reads the plans of the statement that
+        computed it.
+        """
         self.add_note(_FROM_CACHE)
         self.is_from_cache = not self.hides_metrics
+        self._first_plans = first_plans
+
+    def note_log_answer(self, answer: LogAnswer) -> None:
+        """Notes that the log answered the statement."""
+        self.add_note(str(answer))
+        if not self.hides_metrics:
+            self.log_answer = answer
 
     def forget_cached(self) -> None:
         """Forgets a cache hit, because another statement starts: the cached result only became a part of its text."""
         with self._lock:
-            self.is_from_cache = False
+            self.is_from_cache, self._first_plans, self.log_answer = False, None, None
             self._entries = [entry for entry in self._entries if entry != _FROM_CACHE]
 
     def set_plans(self, read_plans: Callable[[tuple[TableRead, ...]], tuple[ExecutedPlan, ...]]) -> None:
@@ -228,13 +256,16 @@ class Profile:
 
     @property
     def plans(self) -> tuple[ExecutedPlan, ...]:
-        """Returns the executed plans; none if metrics are hidden, for a script, and if Spark no longer has them.
+        """Returns the executed plans; none if metrics are hidden, for a script, and if Spark no longer has them. For a
+        result from the cache, the plans of the statement that computed it.
 
         Plans of a script are left out, since each of its statements has its own restrictions.
         """
-        if self._read_plans is None or self.hides_metrics or self.hides_texts or self.parts:
+        if self.hides_metrics or self.hides_texts or self.parts or self._is_part:
             return ()
-        return self._read_plans(self.reads)
+        if self.is_from_cache:
+            return () if self._first_plans is None else self._first_plans()
+        return () if self._read_plans is None else self._read_plans(self.reads)
 
     def log(self, text: str) -> None:
         """Adds a line to the log alone."""

@@ -186,13 +186,16 @@ SCHEMAS: dict[str, Schema] = {
         "reason plans",
         statement_id=UUID,
         reason={
-            "enum": [None, "RUNNING", "FROM_CACHE", "PROTECTED", "SCRIPT", "NOT_RECORDED"],
-            "description": "Why there are no plans; null if there are some.",
+            "enum": [None, *"RUNNING FROM_CACHE FROM_LOG REPEATED PROTECTED SCRIPT NOT_RECORDED".split()],
+            "description": "Why there are no plans, or whose they are; null if they are those of the statement.",
         },
+        log_answer={"type": ["object", "null"]}
+        | {"description": "The statistics in a table's log that the answer follows from."},
         plans=list_of(
             answer(
-                "id nodes edges",
+                "id began_ms nodes edges",
                 id=COUNT,
+                began_ms=TIME_MS,
                 duration_ms=optional(COUNT),
                 nodes=list_of(
                     answer(

@@ -51,27 +51,35 @@ final class ExecutedPlans extends SparkListener {
     return own == null ? new ArrayList() : new ArrayList(own);
   }
 
-  /** An array of the plans; executions that the store has dropped are left out. */
-  String json(SQLAppStatusStore store, String id) {
+  /**
+   * An array of the plans; executions that the store has dropped are left out. `repeated` is the execution of an earlier
+   * statement whose tasks ran again, or null.
+   */
+  String json(SQLAppStatusStore store, String id, Long repeated) {
     ArrayNode plans = Request.JSON.createArrayNode();
     Iterator numbers = numbers(id).iterator();
-    while (numbers.hasNext()) {
-      long number = ((Long) numbers.next()).longValue();
-      try {
-        if (store.execution(number).isEmpty()) continue;
-        add(plans, store, (SQLExecutionUIData) store.execution(number).get());
-      } catch (NoSuchElementException dropped) {
-        continue;
-      }
-    }
+    while (numbers.hasNext()) add(plans, store, ((Long) numbers.next()).longValue(), false);
+    if (repeated != null) add(plans, store, repeated.longValue(), true);
     return plans.toString();
   }
 
-  private static void add(ArrayNode plans, SQLAppStatusStore store, SQLExecutionUIData execution) {
+  private static void add(ArrayNode plans, SQLAppStatusStore store, long number, boolean isRepeated) {
+    try {
+      if (store.execution(number).isEmpty()) return;
+      add(plans, store, (SQLExecutionUIData) store.execution(number).get(), isRepeated);
+    } catch (NoSuchElementException dropped) {
+      return;
+    }
+  }
+
+  private static void add(
+      ArrayNode plans, SQLAppStatusStore store, SQLExecutionUIData execution, boolean isRepeated) {
     SparkPlanGraph graph = store.planGraph(execution.executionId());
     scala.collection.immutable.Map values = store.executionMetrics(execution.executionId());
     ObjectNode plan = Request.JSON.createObjectNode();
     plan.put("id", execution.executionId());
+    plan.put("began_ms", execution.submissionTime());
+    plan.put("is_repeated", isRepeated);
     if (execution.completionTime().isDefined()) {
       plan.put("duration_ms", ((Date) execution.completionTime().get()).getTime() - execution.submissionTime());
     }

@@ -155,9 +155,9 @@ public final class GatewayDriver {
     try {
       root.sparkContext().listenerBus().waitUntilEmpty(EVENTS_MS);
     } catch (TimeoutException late) {
-      return executed.json(root.sharedState().statusStore(), id);
+      return executed.json(root.sharedState().statusStore(), id, plans.repeatedBy(id));
     }
-    return executed.json(root.sharedState().statusStore(), id);
+    return executed.json(root.sharedState().statusStore(), id, plans.repeatedBy(id));
   }
 
   private static Set<String> names(String text) {

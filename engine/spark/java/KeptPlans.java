@@ -69,6 +69,13 @@ final class KeptPlans {
     }
   });
 
+  /** Statement -> the number of the execution whose tasks it ran again. */
+  private final Map<String, Long> repeated = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
+    protected boolean removeEldestEntry(Map.Entry eldest) {
+      return size() > PLANS_MAX;
+    }
+  });
+
   /** Those whose run is kept, in the order of their use. */
   private final Map<Kept, Kept> withRuns = new LinkedHashMap<>(16, 0.75f, true);
 
@@ -157,6 +164,15 @@ final class KeptPlans {
       eldest.run = null;
       withRuns.remove(eldest);
     }
+  }
+
+  void noteRepeated(String id, KeptRun run) {
+    if (run.execution != null) repeated.put(id, run.execution);
+  }
+
+  /** The execution whose tasks a statement ran again, or null. */
+  Long repeatedBy(String id) {
+    return repeated.get(id);
   }
 
   /** A plan's last run, if a statement with these files, by their scans, reads the same; null if not. */

@@ -42,15 +42,18 @@ final class KeptRun {
   private final SparkPlan stages;
   /** Scan -> what its {@link FileListing} was asked, with the answers. */
   private final Map asked;
+  /** The number of the execution that Spark recorded, or null. */
+  final Long execution;
 
-  private KeptRun(RDD<InternalRow> rows, SparkPlan stages, Map<?, ?> asked) {
+  private KeptRun(RDD<InternalRow> rows, SparkPlan stages, Map<?, ?> asked, Long execution) {
+    this.execution = execution;
     this.rows = rows;
     this.stages = stages;
     this.asked = asked;
   }
 
   /** Of a plan that was executed over `files`, scan -> {@link ListedFileIndex}; null where it may not be kept. */
-  static KeptRun of(SparkPlan plan, RDD<InternalRow> rows, Map<String, ListedFileIndex> files) {
+  static KeptRun of(SparkPlan plan, RDD<InternalRow> rows, Map<String, ListedFileIndex> files, Long execution) {
     SparkPlan stages = isPlain(plan) ? null : overKeptTasks(plan);
     if (stages == null && (!isPlain(plan) || shuffles(rows))) return null;
     Map asked = new HashMap<>();
@@ -63,7 +66,7 @@ final class KeptRun {
       for (int i = 0; i < questions.size(); i++) count += ((FileListing.Asked) questions.get(i)).answer.count();
       asked.put(entry.getKey(), questions);
     }
-    return count > FILES_MAX ? null : new KeptRun(stages == null ? rows : null, stages, asked);
+    return count > FILES_MAX ? null : new KeptRun(stages == null ? rows : null, stages, asked, execution);
   }
 
   /** Its only leaves are scans of ours; nothing in it has results of its own. */

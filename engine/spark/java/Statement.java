@@ -119,6 +119,7 @@ final class Statement {
   /** Of the tasks of the last run, which have the settings of the session, as in an execution that Spark records. */
   private ResultSpool rowsAgain(final KeptRun last, final StructType schema) throws Exception {
     takeKept();
+    session.plans().noteRepeated(request.id, last);
     final ResultSpool rows = spool(schema);
     fill(rows, new scala.runtime.AbstractFunction0() {
       public Object apply() {
@@ -472,7 +473,9 @@ final class Statement {
 
   private void keepRun(SparkPlan plan, RDD<InternalRow> rows) {
     try {
-      if (isUnchanged()) session.plans().keepRun(kept, KeptRun.of(plan, rows, files()));
+      String execution = spark.sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY());
+      Long number = execution == null ? null : Long.valueOf(execution);
+      if (isUnchanged()) session.plans().keepRun(kept, KeptRun.of(plan, rows, files(), number));
     } catch (Exception failure) {
       Platform.throwException(failure);
     }
