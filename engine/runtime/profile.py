@@ -88,6 +88,9 @@ class LogAnswer:
         return f"{self.table}: version {self.version}, answered from the log"
 
 
+# Reads a statement's executed plans, given the names to restore and the reads of tables.
+PlanReader = Callable[[Mapping[str, str], tuple[TableRead, ...]], tuple[ExecutedPlan, ...]]
+
 _FROM_CACHE = "result cache: the answer was there, and no file was read"
 # Limits per statement: stage intervals (a statement may be planned many times), and reads and log lines that come from
 # the statements of a script.
@@ -122,7 +125,8 @@ class Profile:
         # Of a result from the cache: reads the plans of the statement that computed it.
         self._first_plans: Callable[[], tuple[ExecutedPlan, ...]] | None = None
         self._is_part = False
-        self._read_plans: Callable[[tuple[TableRead, ...]], tuple[ExecutedPlan, ...]] | None = None
+        self._read_plans: PlanReader | None = None
+        self._labels: dict[str, str] = {}
 
     def enter(self, stage: Stage | None) -> None:
         """Enters `stage`, and leaves the current one; None: the statement has ended, and remaining work is in no
@@ -250,9 +254,20 @@ class Profile:
             self.is_from_cache, self._first_plans, self.log_answer = False, None, None
             self._entries = [entry for entry in self._entries if entry != _FROM_CACHE]
 
-    def set_plans(self, read_plans: Callable[[tuple[TableRead, ...]], tuple[ExecutedPlan, ...]]) -> None:
-        """Sets how the executed plans are read, given the reads of tables."""
-        self._read_plans = read_plans
+    def add_plans(self, read_plans: PlanReader, labels: Mapping[str, str]) -> None:
+        """Sets how the executed plans of all queries are read, and adds the tables' names by the ones in this query's
+        plan. A name that stands for several tables is left as it is; a label such as `the table` stands for none.
+        """
+        with self._lock:
+            self._read_plans = read_plans
+            for name, label in labels.items():
+                known = self._labels.get(name, "")
+                if known == name:
+                    continue
+                if not known.startswith("`"):
+                    self._labels[name] = label
+                elif label.startswith("`") and label != known:
+                    self._labels[name] = name
 
     @property
     def plans(self) -> tuple[ExecutedPlan, ...]:
@@ -265,7 +280,9 @@ class Profile:
             return ()
         if self.is_from_cache:
             return () if self._first_plans is None else self._first_plans()
-        return () if self._read_plans is None else self._read_plans(self.reads)
+        with self._lock:
+            read_plans, labels = self._read_plans, dict(self._labels)
+        return () if read_plans is None else read_plans(labels, self.reads)
 
     def log(self, text: str) -> None:
         """Adds a line to the log alone."""

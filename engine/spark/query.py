@@ -373,7 +373,7 @@ class ExecSession:
                 answer = call.make(session, json.dumps(_request(plan, request, parameters, folder) | how))
                 disk.release()
                 result = call.read(answer)
-                request.profile.set_plans(partial(process.executed_plans, request.statement_id, _labels(plan)))
+                request.profile.add_plans(partial(process.executed_plans, request.statement_id), _labels(plan))
                 if lineage is not None:
                     _tell_lineage(lineage, session.lineage(request.statement_id), plan, request)
                 return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -90,7 +91,7 @@ def test_answer_from_the_log_reports_the_statistics_used(client: HttpClient) -> 
 
 
 def test_repeated_tasks_have_the_plan_of_their_first_run(client: HttpClient) -> None:
-    with_session = client.session(**{"use_cached_result": "false"})
+    with_session = client.session(use_cached_result="false")
     query = "SELECT id, id + 13 AS later FROM planned.numbers WHERE part = 2"
     first, again = plans(with_session, query), plans(with_session, query)
     with_session.close()
@@ -115,3 +116,18 @@ def test_plans_over_protected_tables_are_hidden(client: HttpClient, text: str) -
 def test_unknown_statement_has_no_plan(client: HttpClient) -> None:
     with pytest.raises(HttpRefused, match="404|RESOURCE_DOES_NOT_EXIST"):
         client.ask("GET", "/statements/00000000-0000-0000-0000-000000000000/plan")
+
+
+def test_plans_of_merge_name_the_tables_of_all_its_queries(client: HttpClient) -> None:
+    answer = plans(
+        client,
+        "MERGE INTO planned.t USING planned.numbers AS s ON t.id = s.id + 990"
+        " WHEN MATCHED THEN UPDATE SET part = s.part"
+        " WHEN NOT MATCHED THEN INSERT (id, part) VALUES (s.id + 990, s.part)",
+    )
+    scans = [node["description"] for plan in answer["plans"] for node in plan["nodes"] if "Scan" in node["name"]]
+    named = [re.findall(r"\[(`.*?`)\]", scan) for scan in scans]
+    assert len(scans) > 1 and {name for (name,) in named} == {
+        "`spark_catalog`.`planned`.`t`",
+        "`spark_catalog`.`planned`.`numbers`",
+    }
