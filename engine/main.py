@@ -60,7 +60,7 @@ from engine.runtime.function_help import FunctionHelp, SqlHelp, read_sql_help
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
 from engine.runtime.parameters import Parameter
-from engine.runtime.profile import Stage
+from engine.runtime.profile import Profile, Stage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
@@ -76,6 +76,7 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.hive_variables import substitute_variables
+from engine.sql.name_places import name_position
 from engine.statements.insert.statement import MultiInsert
 from engine.statements.registry import may_answer_rows
 from engine.statements.scripting.statement import (
@@ -380,6 +381,24 @@ class LakeEngine:
         self._driver.stop()
 
 
+# Stages in which an error is about the statement's text, and SQLSTATE classes of such errors in all stages.
+_STAGES_OF_TEXT = frozenset({None, Stage.PARSE, Stage.BIND, Stage.AUTHORIZE, Stage.ANALYZE, Stage.PLAN, Stage.ENFORCE})
+_CLASSES_OF_TEXT = ("0A", "22022", "2B", "42")
+
+
+@contextmanager
+def _with_name_position(text: str, current: SchemaName, profile: Profile) -> Iterator[None]:
+    """Adds the position of the reported name to errors that have no position."""
+    try:
+        yield
+    except SqlError as error:
+        is_about_text = profile.stage in _STAGES_OF_TEXT or error.sqlstate.startswith(_CLASSES_OF_TEXT)
+        position = name_position(error, text, current) if error.position is None and is_about_text else None
+        if position is None:
+            raise
+        raise error.at(position) from error
+
+
 class LakeSession:
     """One client's session; see :class:`engine.engine.EngineSession`."""
 
@@ -425,12 +444,13 @@ class LakeSession:
             if substituted != text:
                 text = substituted
                 request.on_substituted(text)
-            parsed = parse_statement(text)
-            # PyHive's first statement, without a log
-            if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):
-                names, self._without_effect = ", ".join(map(shorten, self._without_effect)), ()
-                request.profile.log(f"WARNING: settings without effect: {names}")
-            return self._execute(parsed, parameters, request)
+            with _with_name_position(text, self._state.current, request.profile):
+                parsed = parse_statement(text)
+                # PyHive's first statement, without a log
+                if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):
+                    names, self._without_effect = ", ".join(map(shorten, self._without_effect)), ()
+                    request.profile.log(f"WARNING: settings without effect: {names}")
+                return self._execute(parsed, parameters, request)
 
     def _execute(self, parsed: Executable, parameters: Sequence[Parameter], request: StatementRequest) -> ResultStream:
         match parsed:

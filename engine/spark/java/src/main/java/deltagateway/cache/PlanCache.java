@@ -98,6 +98,25 @@ public final class PlanCache {
   /** Those whose run is kept, in the order of their use. */
   private final Map<Kept, Kept> withRuns = new LinkedHashMap<>(16, 0.75f, true);
 
+  /** Statement to the number of the execution whose tasks it ran again. */
+  private final Map<String, Long> repeated =
+      Collections.synchronizedMap(
+          new LinkedHashMap<String, Long>(16, 0.75f, true) {
+            protected boolean removeEldestEntry(Map.Entry<String, Long> eldest) {
+              return size() > PLANS_MAX;
+            }
+          });
+
+  /** Records that a statement runs the tasks of an earlier execution. */
+  public void addRepeated(String id, CachedPlan run) {
+    if (run.execution != null) repeated.put(id, run.execution);
+  }
+
+  /** Returns the execution whose tasks a statement ran again, or null. */
+  public Long repeatedBy(String id) {
+    return repeated.get(id);
+  }
+
   /** What a plan of the request is kept by, or null where none may be. */
   public static String key(SparkSession spark, StatementRequest request)
       throws GeneralSecurityException {
