@@ -73,6 +73,8 @@ class _Call(Generic[A, R]):
     # Receives the statement's lineage, if requested and if the call may have one.
     lineage: LineageReader | None = None
     streaming: StreamingResult | None = None
+    # Whether the response has no rules that changed a plan, so that they are requested afterwards.
+    lacks_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,9 +160,7 @@ class ExecSession:
 
         def streaming() -> _Call[bytes, ResultStream]:
             owner = request.identity.principal
-            result = StreamingResult(
-                request.on_columns, on_rows, request.profile.add_steps, self._spool(request), owner
-            )
+            result = StreamingResult(request.on_columns, on_rows, request.profile.add_work, self._spool(request), owner)
             return _Call(lambda session, data: session.run(data), result.complete, lineage_of_result, result)
 
         return self._call_with_retry(streaming, plan, request, parameters)
@@ -185,7 +185,7 @@ class ExecSession:
 
         Raises the errors of :meth:`run_query`.
         """
-        run = _Call(lambda session, data: session.values(data), read_assignment, lineage_of_reading)
+        run = _Call(lambda session, data: session.values(data), read_assignment, lineage_of_reading, lacks_rules=True)
         return self._call(run, plan, request, parameters)
 
     def describe(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
@@ -207,12 +207,15 @@ class ExecSession:
         """
         labels = _labels(plan)
         explain = _Call(
-            lambda session, data: session.explain(data, mode.value), lambda answer: restore_names(answer, labels)
+            lambda session, data: session.explain(data, mode.value),
+            lambda answer: restore_names(answer, labels),
+            lacks_rules=True,
         )
         unlimited = replace(request, scan_bytes_max=0)  # no data is read
         text = self._call(explain, plan, unlimited, parameters)
         lines = "\n".join((*request.profile.lines, note))
-        return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n",)])
+        rules = ", ".join(request.profile.rules) or "none"
+        return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n\n== Gateway Rules ==\n{rules}\n",)])
 
     def write_files(
         self,
@@ -223,7 +226,12 @@ class ExecSession:
     ) -> tuple[WrittenFile, ...]:
         """Writes the rows of `plan` as data files; after the errors of :meth:`run_query`, no file remains."""
         write_request = target_request(target)
-        write = _Call(lambda session, data: session.write(data, write_request), read_written, lineage_of_write(target))
+        write = _Call(
+            lambda session, data: session.write(data, write_request),
+            read_written,
+            lineage_of_write(target),
+            lacks_rules=True,
+        )
         return self._call(write, plan, request, parameters)
 
     def check_write(
@@ -278,8 +286,8 @@ class ExecSession:
         return request.spool or self._results
 
     def _read_result(self, request: StatementRequest) -> Callable[[bytes], ResultStream]:
-        owner, on_steps = request.identity.principal, request.profile.add_steps
-        return partial(read_result, spool=self._spool(request), owner=owner, on_steps=on_steps)
+        owner, on_work = request.identity.principal, request.profile.add_work
+        return partial(read_result, spool=self._spool(request), owner=owner, on_work=on_work)
 
     def _open(self, cancel: CancelToken | None = None) -> _Opened:
         """Returns the session in the running Spark."""
@@ -376,7 +384,9 @@ class ExecSession:
                 answer = call.make(session, json.dumps(data))
                 disk.release()
                 result = call.read(answer)
-                request.profile.set_plans(partial(process.executed_plans, request.statement_id, _labels(plan)))
+                if call.lacks_rules:
+                    request.profile.add_rules(json.loads(session.firedRules(request.statement_id)))
+                request.profile.add_plans(partial(process.executed_plans, request.statement_id), _labels(plan))
                 if lineage is not None:
                     _tell_lineage(lineage, session.lineage(request.statement_id), plan, request)
                 return result

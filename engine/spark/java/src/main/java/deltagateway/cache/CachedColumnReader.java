@@ -1,5 +1,6 @@
 package deltagateway.cache;
 
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.scan.SharedColumnVectors;
 import deltagateway.scan.rowids.RowIndexCounter;
 import java.io.Closeable;
@@ -102,7 +103,8 @@ public final class CachedColumnReader extends scala.runtime.AbstractFunction1
         meaning + "\n" + file.urlEncodedPath() + "\n" + file.start() + "\n" + file.length();
     ColumnCache kept = ColumnCache.here(percent);
     ColumnCache.File found = kept.get(place, state, names);
-    if (found == null) found = kept(kept, place, state, file);
+    if (found != null) OptimizerRule.COLUMN_CACHE.count();
+    else found = kept(kept, place, state, file);
     return found == null ? reader.apply(file) : new Batches(found, file.partitionValues());
   }
 

@@ -52,7 +52,11 @@ public final class CachedPlan {
   /** Scan -> what its {@link FileListing} was asked, with the answers. */
   private final Map asked;
 
-  private CachedPlan(RDD<InternalRow> rows, SparkPlan stages, Map<?, ?> asked) {
+  /** The number of the execution that Spark recorded, or null. */
+  final Long execution;
+
+  private CachedPlan(RDD<InternalRow> rows, SparkPlan stages, Map<?, ?> asked, Long execution) {
+    this.execution = execution;
     this.rows = rows;
     this.stages = stages;
     this.asked = asked;
@@ -60,10 +64,10 @@ public final class CachedPlan {
 
   /**
    * Of a plan that was executed over `files`, scan -> {@link PrunedFileIndex}; null where it may
-   * not be kept.
+   * not be kept. `execution` is the number of the execution that Spark recorded, or null.
    */
   public static CachedPlan of(
-      SparkPlan plan, RDD<InternalRow> rows, Map<String, PrunedFileIndex> files) {
+      SparkPlan plan, RDD<InternalRow> rows, Map<String, PrunedFileIndex> files, Long execution) {
     SparkPlan stages = isPlain(plan) ? null : overKeptTasks(plan);
     if (stages == null && (!isPlain(plan) || shuffles(rows))) return null;
     Map asked = new HashMap<>();
@@ -78,7 +82,9 @@ public final class CachedPlan {
         count += ((FileListing.Asked) questions.get(i)).answer.count();
       asked.put(entry.getKey(), questions);
     }
-    return count > FILES_MAX ? null : new CachedPlan(stages == null ? rows : null, stages, asked);
+    return count > FILES_MAX
+        ? null
+        : new CachedPlan(stages == null ? rows : null, stages, asked, execution);
   }
 
   /** Its only leaves are scans of ours; nothing in it has results of its own. */

@@ -1,6 +1,7 @@
 package deltagateway.cache;
 
 import deltagateway.optimizer.EstimatedRelation;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.scan.PrunedFileIndex;
 import java.nio.charset.StandardCharsets;
@@ -97,6 +98,25 @@ public final class PlanCache {
   /** Those whose run is kept, in the order of their use. */
   private final Map<Kept, Kept> withRuns = new LinkedHashMap<>(16, 0.75f, true);
 
+  /** Statement to the number of the execution whose tasks it ran again. */
+  private final Map<String, Long> repeated =
+      Collections.synchronizedMap(
+          new LinkedHashMap<String, Long>(16, 0.75f, true) {
+            protected boolean removeEldestEntry(Map.Entry<String, Long> eldest) {
+              return size() > PLANS_MAX;
+            }
+          });
+
+  /** Records that a statement runs the tasks of an earlier execution. */
+  public void addRepeated(String id, CachedPlan run) {
+    if (run.execution != null) repeated.put(id, run.execution);
+  }
+
+  /** Returns the execution whose tasks a statement ran again, or null. */
+  public Long repeatedBy(String id) {
+    return repeated.get(id);
+  }
+
   /** What a plan of the request is kept by, or null where none may be. */
   public static String key(SparkSession spark, StatementRequest request)
       throws GeneralSecurityException {
@@ -122,6 +142,7 @@ public final class PlanCache {
 
   private static String key(SparkSession spark, StatementRequest request, String meaning)
       throws GeneralSecurityException {
+    if (!OptimizerRule.PLAN_CACHE.isEnabled(spark.sessionState().conf())) return null;
     if (request.given.size() > 0) return null;
     for (int i = 0; i < request.scans.length; i++) if (request.scans[i].format != null) return null;
     if (!isTimeless(request.text)) return null;

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import deltagateway.analysis.CrossRowExpressions;
 import deltagateway.analysis.SessionVariables;
 import deltagateway.internals.ScalaConversions;
+import deltagateway.optimizer.FiredRules;
 import deltagateway.result.ResultSpool;
 import deltagateway.session.StepTimings;
 import java.io.IOException;
@@ -20,9 +21,9 @@ import org.apache.spark.sql.types.StructType;
  * header, and the record batch messages of a small result. The header has the columns (name,
  * Spark's type as JSON, its DDL spelling, comment), the session's time zone, and the segments: for
  * each partition the file that has its messages (null: the body of this frame), offset and length.
- * It also has the number of rows, the volatility ({@link Volatility}) and the durations of the
- * steps ({@link StepTimings}); or, for columns alone, the cross-row expressions ({@link
- * CrossRowExpressions}) and the variables that are read.
+ * It also has the number of rows, the volatility ({@link Volatility}), the durations of the steps
+ * ({@link StepTimings}) and the rules that changed the plan ({@link FiredRules}); or, for columns
+ * alone, the cross-row expressions ({@link CrossRowExpressions}) and the variables that are read.
  */
 public final class ResponseFrame {
   private ResponseFrame() {}
@@ -35,10 +36,16 @@ public final class ResponseFrame {
   }
 
   public static byte[] ofResult(
-      StructType schema, String timeZone, ResultSpool spool, String volatility, StepTimings steps)
+      StructType schema,
+      String timeZone,
+      ResultSpool spool,
+      String volatility,
+      StepTimings steps,
+      FiredRules rules)
       throws IOException {
     ObjectNode header = header(schema, timeZone);
     header.set("steps_us", steps.micros());
+    header.set("rules", rules.json());
     header.put("rows", spool.rows());
     header.put("repeatable", volatility);
     ArrayNode segments = header.putArray("segments");

@@ -5,6 +5,7 @@ import deltagateway.internals.TreeVisitor;
 import deltagateway.optimizer.BroadcastSelection;
 import deltagateway.optimizer.DateGroupingKeys;
 import deltagateway.optimizer.LimitPruning;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.optimizer.RemainingFiles;
 import deltagateway.optimizer.ScanStatistics;
 import deltagateway.optimizer.SemiJoinReduction;
@@ -14,6 +15,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -50,7 +52,7 @@ import scala.collection.immutable.Seq;
  * The settings are those of a statement ({@link SessionSettings}), in effect on the thread that
  * plans and runs it.
  */
-final class ExecutionSettings {
+public final class ExecutionSettings {
   private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
   private static final String PARTITIONS = "spark.sql.shuffle.partitions";
   private static final String BROADCAST = "spark.sql.autoBroadcastJoinThreshold";
@@ -112,9 +114,10 @@ final class ExecutionSettings {
     this.session = session;
   }
 
-  /** Returns the query's optimized plan; joins are reordered by cost. */
+  /** Returns the query's optimized plan; joins are reordered by cost, if the rule is enabled. */
   LogicalPlan optimized(StatementQueryExecution query) {
-    if (query.analyzed().containsAnyPattern(JOINS)) reorderByCost();
+    boolean usesStatistics = OptimizerRule.SCAN_STATISTICS.isEnabled();
+    if (usesStatistics && query.analyzed().containsAnyPattern(JOINS)) reorderByCost();
     return during(query::optimizedPlan);
   }
 
@@ -125,15 +128,16 @@ final class ExecutionSettings {
    */
   StatementQueryExecution choose(StatementQueryExecution query, boolean triesLongs) {
     LogicalPlan original = optimized(query);
-    LogicalPlan optimized = ScanStatistics.ordered(original);
-    limit = LimitPruning.wantedBy(optimized);
+    LogicalPlan optimized = ScanStatistics.forBroadcasts(original);
+    limit = LimitPruning.of(optimized);
     RemainingFiles files = new RemainingFiles(optimized);
     if (files.isEmpty()) return query;
-    LogicalPlan tried =
-        triesLongs
-            ? UnscaledDecimalAggregates.of(DateGroupingKeys.in(optimized), files)
-            : optimized;
-    LogicalPlan cheaper = byBytes(tried, files);
+    LogicalPlan cheaper = optimized;
+    if (triesLongs) {
+      cheaper = new DateGroupingKeys().apply(cheaper);
+      cheaper = new UnscaledDecimalAggregates(files).apply(cheaper);
+    }
+    cheaper = byBytes(cheaper, files);
     StatementQueryExecution chosen =
         cheaper == original ? query : new OptimizedQueryExecution(spark, query.analyzed(), cheaper);
     choose(chosen, files);
@@ -158,62 +162,82 @@ final class ExecutionSettings {
   /** Applies {@link SemiJoinReduction} and {@link BroadcastSelection} to large plans. */
   private LogicalPlan byBytes(LogicalPlan optimized, RemainingFiles files) {
     long bytes = 0;
-    if (files.joins()) for (long[] size : files.sizes()) bytes += size[1];
+    if (files.joins()) for (RemainingFiles.ScanSize size : files.sizes()) bytes += size.bytes();
     if (bytes <= LOOK_UPS_MAX) return optimized;
     return during(
         () -> {
           long broadcastMax = session.with(changes).autoBroadcastJoinThreshold();
-          LogicalPlan reduced = SemiJoinReduction.in(optimized, broadcastMax);
+          LogicalPlan reduced = new SemiJoinReduction(broadcastMax).apply(optimized);
           return changes.containsKey(BROADCAST)
-              ? BroadcastSelection.in(reduced, files, SPARK_BROADCAST, broadcastMax)
+              ? new BroadcastSelection(files, SPARK_BROADCAST, broadcastMax).apply(reduced)
               : reduced;
         });
   }
 
   /** Returns true if the query runs in one task. */
   private boolean choose(StatementQueryExecution query, RemainingFiles remaining) {
-    long[][] sizes = remaining.sizes();
+    List<RemainingFiles.ScanSize> sizes = remaining.sizes();
     long bytes = 0;
     long files = 0;
-    for (long[] size : sizes) {
-      files = Math.max(files, size[0]);
-      bytes += size[1];
+    for (RemainingFiles.ScanSize size : sizes) {
+      files = Math.max(files, size.files());
+      bytes += size.bytes();
     }
     boolean fits =
         bytes <= ONE_TASK_MAX
             || remaining.joins()
                 && bytes <= LOOK_UPS_MAX
                 && bytesWithoutLookUps(remaining, sizes) <= ONE_TASK_MAX;
-    boolean isFixed =
+    boolean isSmall =
         !remaining.mayMultiply()
             && (remaining.joins() ? fits && files <= FEW_FILES : bytes <= FIXED_MAX);
-    boolean isOneTask = isFixed && fits && !session.hasSet(PARTITIONS);
-    if (isOneTask) markOneTask(remaining.relations());
-    if (isFixed && !session.hasSet(ADAPTIVE)) query.disableAdaptiveExecution();
-    int configured = session.with(changes).numShufflePartitions();
-    long partitions =
-        isOneTask
-            ? 1
-            : Math.max(isFixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
-    changes = new HashMap<>(changes);
-    changes.put(PARTITIONS, Long.toString(Math.min(configured, partitions)));
-    if (bytes <= ONE_TASK_MAX && hasManyExpressions(query.optimizedPlan()))
+    boolean isFixed = isSmall && OptimizerRule.STATIC_PLANS.isEnabled();
+    boolean isOneTask =
+        isSmall
+            && fits
+            && !session.hasSet(PARTITIONS)
+            && OptimizerRule.SINGLE_TASK_EXECUTION.isEnabled();
+    if (isOneTask) {
+      markOneTask(remaining.relations());
+      OptimizerRule.SINGLE_TASK_EXECUTION.count();
+    }
+    if (isFixed && !session.hasSet(ADAPTIVE)) {
+      query.disableAdaptiveExecution();
+      OptimizerRule.STATIC_PLANS.count();
+    }
+    choosePartitions(isOneTask, isFixed, bytes);
+    if (bytes <= ONE_TASK_MAX
+        && OptimizerRule.INTERPRETED_PLANS.isEnabled()
+        && hasManyExpressions(query.optimizedPlan())) {
       changes.put("spark.sql.codegen.wholeStage", "false");
+      OptimizerRule.INTERPRETED_PLANS.count();
+    }
     if (isOneTask && remaining.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
     return isOneTask && !query.isAdaptive();
+  }
+
+  private void choosePartitions(boolean oneTask, boolean fixed, long bytes) {
+    changes = new HashMap<>(changes);
+    boolean bySize = !oneTask && OptimizerRule.SHUFFLE_PARTITIONS.isEnabled();
+    if (!oneTask && !bySize) return;
+    long max = session.with(changes).numShufflePartitions();
+    long partitions =
+        oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
+    changes.put(PARTITIONS, Long.toString(Math.min(max, partitions)));
+    if (bySize && partitions < max) OptimizerRule.SHUFFLE_PARTITIONS.count();
   }
 
   /**
    * Returns the bytes of the read columns of relations that are not looked up by key, and of those
    * with a file that Spark would split.
    */
-  private long bytesWithoutLookUps(RemainingFiles remaining, long[][] sizes) {
-    boolean[] isLookUp = during(remaining::lookUps);
+  private long bytesWithoutLookUps(RemainingFiles remaining, List<RemainingFiles.ScanSize> sizes) {
+    Set<?> lookups = during(remaining::lookups);
     long fileMax = session.with(changes).filesMaxPartitionBytes();
-    long bytes = 0;
-    for (int i = 0; i < sizes.length; i++)
-      if (!isLookUp[i] || sizes[i][2] > fileMax) bytes += sizes[i][1];
-    return bytes;
+    return sizes.stream()
+        .filter(size -> !lookups.contains(size.relation()) || size.fileBytes() > fileMax)
+        .mapToLong(RemainingFiles.ScanSize::bytes)
+        .sum();
   }
 
   /** Returns the pruning of a LIMIT without an order; null if the query has none. */
@@ -253,9 +277,9 @@ final class ExecutionSettings {
    * Marks scans whose one partition has all their files, or none. Their files are listed when they
    * are planned, so a join could not prune any of them later.
    */
-  private static void markOneTask(List<?> relations) {
-    for (Object relation : relations)
-      ((LogicalRelation) relation).setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), true);
+  private static void markOneTask(List<LogicalRelation> relations) {
+    for (LogicalRelation relation : relations)
+      relation.setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), true);
   }
 
   /** Runs `work` with the settings, on this thread. */

@@ -2,6 +2,7 @@ package deltagateway.session;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import deltagateway.aggregate.VectorizedAggregates;
 import deltagateway.cache.ColumnCache;
 import deltagateway.cache.PlanCache;
 import deltagateway.guard.PlanGuard;
@@ -10,6 +11,7 @@ import deltagateway.optimizer.DynamicFilePruning;
 import deltagateway.optimizer.FullSamples;
 import deltagateway.optimizer.LargeInLists;
 import deltagateway.optimizer.MixedPartitionFilters;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.optimizer.ScanStatistics;
 import deltagateway.protocol.ImmediateResponses;
 import deltagateway.protocol.PythonCallbacks;
@@ -21,8 +23,7 @@ import java.lang.management.MemoryUsage;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.classic.SparkSession;
 import py4j.GatewayServer;
 
@@ -54,70 +55,14 @@ public final class GatewayDriver {
       int port,
       String password) {
     this.root = root;
+    OptimizerRule.register();
     StartupSettings.ensureValid(root.sparkContext().getConf());
     ImmediateResponses.enable(server);
     this.callbacks = new PythonCallbacks(port, password);
     VendedCredentials.answeredBy(callbacks);
     StageIds.makeEquallyLong(root.sparkContext());
     this.guard = new PlanGuard(names(functions), names(tableFunctions), names(expressions));
-    root.extensions()
-        .injectQueryStageOptimizerRule(
-            new scala.runtime.AbstractFunction1() {
-              public Object apply(Object session) {
-                return new DynamicFilePruning((SparkSession) session);
-              }
-            });
-    root.extensions()
-        .injectPlannerStrategy(
-            new scala.runtime.AbstractFunction1() {
-              public Object apply(Object session) {
-                return new MixedPartitionFilters();
-              }
-            });
-    root.extensions()
-        .injectPlannerStrategy(
-            new scala.runtime.AbstractFunction1() {
-              public Object apply(Object session) {
-                return new FullSamples();
-              }
-            });
-    root.extensions()
-        .injectPreCBORule(
-            new scala.runtime.AbstractFunction1() {
-              public Object apply(Object session) {
-                return new ScanStatistics();
-              }
-            });
-    scala.runtime.AbstractFunction1<org.apache.spark.sql.SparkSession, Rule<LogicalPlan>>
-        stillWanted =
-            new scala.runtime.AbstractFunction1() {
-              public Object apply(Object session) {
-                return new CancellationRule();
-              }
-            };
-    root.extensions()
-        .injectHintResolutionRule(
-            new scala.runtime.AbstractFunction1() {
-              public Object apply(Object session) {
-                return LargeInLists.hidden();
-              }
-            });
-    root.extensions()
-        .injectResolutionRule(
-            new scala.runtime.AbstractFunction1() {
-              public Object apply(Object session) {
-                return LargeInLists.settled();
-              }
-            });
-    root.extensions().injectResolutionRule(stillWanted);
-    root.extensions().injectOptimizerRule(stillWanted);
-    root.extensions()
-        .injectColumnar(
-            new scala.runtime.AbstractFunction1() {
-              public Object apply(Object session) {
-                return new InterruptibleTasks();
-              }
-            });
+    registerRules(root.extensions());
     this.memory = new MemoryGuard(root.sparkContext(), this);
     this.abandoned = new AbandonedTasks(root.sparkContext(), tasks);
     this.scheduler = thread("dag-scheduler-event-loop");
@@ -125,6 +70,27 @@ public final class GatewayDriver {
     root.sparkContext().addSparkListener(executed);
     ParentProcessMonitor.start();
     memory.start();
+  }
+
+  /** Registers the rules that Spark applies; see {@link OptimizerRule} for all. */
+  public static void registerRules(SparkSessionExtensions extensions) {
+    extensions.injectHintResolutionRule(session -> new LargeInLists.Hide());
+    extensions.injectResolutionRule(session -> new LargeInLists.Restore());
+    extensions.injectResolutionRule(session -> new CancellationRule());
+    extensions.injectOptimizerRule(session -> new CancellationRule());
+    extensions.injectPreCBORule(session -> new ScanStatistics());
+    extensions.injectPlannerStrategy(session -> new MixedPartitionFilters());
+    extensions.injectPlannerStrategy(session -> new FullSamples());
+    extensions.injectQueryStageOptimizerRule(
+        session -> new DynamicFilePruning((SparkSession) session));
+    extensions.injectColumnar(session -> new InterruptibleTasks());
+    // Spark applies the last rule first, and the checks are put above what is replaced here.
+    extensions.injectColumnar(session -> new VectorizedAggregates());
+  }
+
+  /** Returns the registry of rules as JSON; see {@link OptimizerRule#json}. */
+  public String optimizerRules() {
+    return OptimizerRule.json();
   }
 
   /** Returns a thread by its name; null if a later Spark names it differently. */
@@ -190,7 +156,7 @@ public final class GatewayDriver {
   /** Returns {@link ExecutedPlans#json}. */
   public String executedPlans(String id) throws InterruptedException {
     awaitEvents();
-    return executed.json(root.sharedState().statusStore(), id);
+    return executed.json(root.sharedState().statusStore(), id, plans.repeatedBy(id));
   }
 
   /** Waits for events that Spark has not delivered yet, for a limited time. */

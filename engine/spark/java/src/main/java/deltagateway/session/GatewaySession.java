@@ -7,6 +7,8 @@ import deltagateway.cache.PlanCache;
 import deltagateway.guard.PlanGuard;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.memory.MemoryGuard;
+import deltagateway.optimizer.FiredRules;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.protocol.ExceptionDetails;
 import deltagateway.protocol.PythonCallbacks;
 import deltagateway.protocol.RejectionException;
@@ -75,8 +77,12 @@ public final class GatewaySession {
   private final Map<String, String> lineages =
       Collections.synchronizedMap(new RecentEntries<>(RECENT_MAX));
 
+  /** {@link FiredRules} of a statement's last call, until they are requested. */
+  private final Map<String, String> fired =
+      Collections.synchronizedMap(new RecentEntries<>(RECENT_MAX));
+
   /** `ofServer` are settings that no session changes; `plans` is shared by all sessions. */
-  GatewaySession(
+  public GatewaySession(
       SparkSession spark,
       SQLConf ofServer,
       PlanGuard guard,
@@ -193,6 +199,7 @@ public final class GatewaySession {
           String key = writer.key(request, target);
           LogicalPlan cached = key == null ? null : plans.write(key);
           if (cached != null) {
+            OptimizerRule.PLAN_CACHE.count();
             QueryExecution query = statement.again(cached);
             String files = writeRows(query, writer, request);
             recordLineage(request, query.analyzed());
@@ -239,6 +246,12 @@ public final class GatewaySession {
    */
   public String lineage(String statementId) {
     return lineages.remove(statementId);
+  }
+
+  /** Returns the rules that changed a plan in the statement's last call, with counts, as JSON. */
+  public String firedRules(String statementId) {
+    String rules = fired.remove(statementId);
+    return rules == null ? "{}" : rules;
   }
 
   /**
@@ -363,6 +376,7 @@ public final class GatewaySession {
       ensureLive(request.id);
       memory.admit(request.id, this);
       tasks.begin(request.id);
+      FiredRules.begin(request.id);
       T result = work.call();
       ensureLive(request.id);
       return result;
@@ -384,6 +398,7 @@ public final class GatewaySession {
   private void leave(String id) {
     memory.leave(id);
     tasks.end(id);
+    fired.put(id, FiredRules.end(id).json().toString());
     CURRENT.remove();
     synchronized (running) {
       running.remove(id);

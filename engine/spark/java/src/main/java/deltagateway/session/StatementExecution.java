@@ -18,7 +18,9 @@ import deltagateway.guard.SecurityBarrierViews;
 import deltagateway.internals.PlanNodes;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.optimizer.CorrelatedLimits;
+import deltagateway.optimizer.FiredRules;
 import deltagateway.optimizer.LimitPruning;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.optimizer.UnscaledDecimalAggregates;
 import deltagateway.protocol.RejectionException;
 import deltagateway.protocol.ResponseFrame;
@@ -139,7 +141,8 @@ public final class StatementExecution {
     if (rows.exceeded())
       throw new RejectionException("result too large", Long.toString(request.resultBytesMax));
     steps.end("last stage");
-    return ResponseFrame.ofResult(schema, timeZone, rows, volatility(), steps);
+    return ResponseFrame.ofResult(
+        schema, timeZone, rows, volatility(), steps, FiredRules.of(request.id));
   }
 
   /**
@@ -169,6 +172,7 @@ public final class StatementExecution {
    */
   private ResultSpool rowsOfTasks(CachedPlan lastRun, StructType schema) throws Exception {
     useCached();
+    session.plans().addRepeated(request.id, lastRun);
     ResultSpool rows = spool(schema);
     Function0<Object> work =
         () -> {
@@ -242,6 +246,7 @@ public final class StatementExecution {
   }
 
   private void useCached() {
+    OptimizerRule.PLAN_CACHE.count();
     analyzedQuery = cached.asked;
     textVolatility = cached.named;
   }
@@ -302,7 +307,7 @@ public final class StatementExecution {
     boolean hasHidden = request.hasHidden() || bodies != null && bodies.hasHidden();
     LogicalPlan masked =
         hasHidden ? SecurityBarrierViews.removeUnneeded(FilePathMasking.ofQuery(query)) : query;
-    LogicalPlan rows = CorrelatedLimits.kept(TableScan.rows(spark, masked));
+    LogicalPlan rows = new CorrelatedLimits().apply(TableScan.rows(spark, masked));
     return rows == execution.analyzed() ? execution : planned(rows);
   }
 
@@ -495,7 +500,7 @@ public final class StatementExecution {
             () -> {
               boolean isFew = isSmallLimit(plan, schema);
               RDD<InternalRow> rows = isFew && !isOneTask(plan) ? null : plan.execute();
-              if (isFew && (rows == null || limit != null && limit.leavesOut())) {
+              if (isFew && (rows == null || limit != null && limit.hasPrunedFiles())) {
                 InternalRow[] collected = plan.executeCollect();
                 boolean misses = limit != null && limit.mayHaveMore(collected.length);
                 addRows(misses ? rowsOfAllFiles(execution, limit) : collected, schema, spool);
@@ -504,10 +509,16 @@ public final class StatementExecution {
               steps.end("stages");
               runJob(rows, schema, spool);
               if (cached != null && isUnchanged())
-                session.plans().keepRun(cached, CachedPlan.of(plan, rows, files()));
+                session.plans().keepRun(cached, CachedPlan.of(plan, rows, files(), number()));
               return null;
             });
     SQLExecution$.MODULE$.withNewExecutionId(execution, ScalaConversions.none(), work);
+  }
+
+  /** Returns the number of the execution that Spark records on this thread, or null. */
+  private Long number() {
+    String number = spark.sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY());
+    return number == null ? null : Long.valueOf(number);
   }
 
   /**
@@ -527,7 +538,7 @@ public final class StatementExecution {
 
   /** Returns rows of all files, if those chosen for a LIMIT have fewer rows than the log says. */
   private InternalRow[] rowsOfAllFiles(QueryExecution execution, LimitPruning limit) {
-    limit.wantAll();
+    limit.readAllFiles();
     return new OptimizedQueryExecution(spark, execution.analyzed(), execution.optimizedPlan())
         .executedPlan()
         .executeCollect();

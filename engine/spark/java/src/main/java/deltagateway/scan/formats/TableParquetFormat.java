@@ -3,6 +3,7 @@ package deltagateway.scan.formats;
 import deltagateway.cache.CachedColumnReader;
 import deltagateway.cache.ColumnCache;
 import deltagateway.internals.ScalaConversions;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.scan.PhysicalColumns;
 import deltagateway.scan.TableRoot;
@@ -125,7 +126,8 @@ public final class TableParquetFormat extends ParquetFileFormat {
     scala.collection.immutable.Seq<Filter> filtered = pushed(filters, partitionSchema);
     scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader =
         ofSpark(spark, dataSchema, partitionSchema, read, filtered, options, conf);
-    int percent = lease == null ? ColumnCache.percent(spark.sparkContext()) : 0;
+    boolean isCacheable = lease == null && OptimizerRule.COLUMN_CACHE.isEnabled();
+    int percent = isCacheable ? ColumnCache.percent(spark.sparkContext()) : 0;
     if (percent > 0 && returnsBatches(options) && CachedColumnReader.keeps(read, rowIndex)) {
       scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> whole =
           filtered.isEmpty()
