@@ -29,7 +29,7 @@ from catalog.lineage.edges import (
     with_events,
 )
 from catalog.store.entry_json import MalformedEntry
-from catalog.store.file_store import LINEAGE_FOLDER, LINEAGE_SUFFIX, GenerationStore, StoredForm
+from catalog.store.file_store import LINEAGE_FOLDER, LINEAGE_SUFFIX, GenerationStore, StoredForm, UnreadableEntry
 from catalog.store.files import Files
 from catalog.store.remote import open_files
 
@@ -56,10 +56,15 @@ def _to_json(target: TargetEdges) -> Mapping[str, object]:
     return fields
 
 
+def _state_of(generation: int, targets: Iterable[TargetEdges | UnreadableEntry]) -> LineageState:
+    # Without labels in the form, an unreadable file makes all of them unreadable.
+    return lineage_of(generation, (target for target in targets if not isinstance(target, UnreadableEntry)))
+
+
 LINEAGE: StoredForm[LineageState, TargetEdges] = StoredForm(
     initial=INITIAL_LINEAGE,
     entries=lambda state: state.targets.values(),
-    state_of=lineage_of,
+    state_of=_state_of,
     # A path may be longer than a file name.
     path=lambda each: hashlib.sha256("\0".join(each.target.key).encode()).hexdigest()[:32],
     to_json=_to_json,
