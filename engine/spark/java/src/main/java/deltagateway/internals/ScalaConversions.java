@@ -1,7 +1,11 @@
 package deltagateway.internals;
 
 import java.util.List;
+import scala.Function1;
+import scala.PartialFunction;
+import scala.PartialFunction$;
 import scala.collection.immutable.Map;
+import scala.collection.immutable.Map$;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -18,7 +22,16 @@ public final class ScalaConversions {
   }
 
   public static <K, V> Map<K, V> emptyMap() {
-    return scala.collection.immutable.Map$.MODULE$.empty();
+    return Map$.MODULE$.empty();
+  }
+
+  public static <K, V> Map<K, V> map(java.util.Map<K, V> map) {
+    return Map$.MODULE$.from(CollectionConverters.asScala(map));
+  }
+
+  /** Returns a rule for the transformation of trees; it returns other nodes unchanged. */
+  public static <T> PartialFunction<T, T> rule(Function1<T, T> rule) {
+    return PartialFunction$.MODULE$.fromFunction(rule);
   }
 
   public static <T> scala.Option<T> none() {

@@ -195,7 +195,7 @@ public final class StatementRequest {
     /** The columns as they are read, of which {@link #shown} makes those of `schema`. */
     public final StructType read;
 
-    public final Map shown;
+    public final Map<String, String> shown;
     public final StructType physical;
     public final boolean byId;
     public final String deletionVectors;
