@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -493,7 +493,10 @@ class LakeSession:
             finally:
                 request.profile.end_part(own.profile)
 
-        return StatementPipeline(parse=parse_statement, take=take, cancel=request.cancel)
+        def with_position(text: str) -> AbstractContextManager[None]:
+            return _with_name_position(text, self._state.current, request.profile)
+
+        return StatementPipeline(parse=parse_statement, take=take, with_position=with_position, cancel=request.cancel)
 
     def _take(
         self, statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter], request: StatementRequest

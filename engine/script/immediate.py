@@ -63,11 +63,14 @@ def execute_immediate(
         made, given = with_names(made, pipeline, (), given)
     assert not isinstance(made, Script | NamedByExpressions), "names are all that is new in it"
     pipeline.cancel.ensure_live()
-    if statement.targets:
-        return _assign(statement.targets, _rows(made, pipeline, given), pipeline, scopes)
-    if isinstance(made, ExecuteImmediate):
-        return Step(result=execute_immediate(made, pipeline, (), given, depth + 1).result, scopes=scopes)
-    return Step(result=pipeline.take(made, (), given).result, scopes=scopes)
+    with pipeline.with_position(text):
+        if statement.targets:
+            rows = _rows(made, pipeline, given)
+        elif isinstance(made, ExecuteImmediate):
+            return Step(result=execute_immediate(made, pipeline, (), given, depth + 1).result, scopes=scopes)
+        else:
+            return Step(result=pipeline.take(made, (), given).result, scopes=scopes)
+    return _assign(statement.targets, rows, pipeline, scopes)
 
 
 def only_value(result: ResultStream) -> object:

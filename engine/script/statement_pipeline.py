@@ -7,6 +7,7 @@ the state that the previous one left.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from engine.concurrency.cancel import CancelToken
@@ -30,8 +31,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementPipeline:
-    """The session's operations. `take` runs one statement that sees these scopes, and applies its session changes."""
+    """The session's operations. `take` runs one statement that sees these scopes, and applies its session changes.
+
+    `with_position` adds the position in a text to errors of a block that runs it.
+    """
 
     parse: Callable[[str], Executable]
     take: Callable[[RunnableStatement, Scopes, Sequence[Parameter]], Step]
+    with_position: Callable[[str], AbstractContextManager[None]]
     cancel: CancelToken
