@@ -47,6 +47,8 @@ serve: install ## serve LAKE=folder (a small sample lake if not given) to Thrift
 check: $(VENV)/.installed-test ## style, types and the tests that need no Spark: the inner loop
 	$(BIN)/ruff check -q
 	$(BIN)/mypy
+	@bash deploy/ensure-maven.sh
+	$(RUN) tests.junit --quick
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
 	    -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
@@ -111,6 +113,7 @@ coverage: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run the tests an
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report --skip-covered | tail -n 1
+	$(RUN) tests.junit --coverage
 
 mutation: $(VENV)/.installed-test ## change the code and count the changes that no test notices, MUTATION="--packages commit --sample 50"
 	$(RUN) tests.mutation $(MUTATION)

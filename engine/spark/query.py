@@ -44,6 +44,7 @@ from engine.spark.file_lists import DriverCallbacks, given_request
 from engine.spark.frame import read_columns, read_examination, read_result
 from engine.spark.process import SparkProcess
 from engine.spark.scan import scan_requests
+from engine.spark.schema import StatementJson
 from engine.spark.spark_errors import Translation, restore_names, translate_errors
 from engine.spark.streaming_result import StreamingResult
 from engine.spark.supervisor import Supervisor
@@ -377,13 +378,15 @@ class ExecSession:
                 _translate_failures(process, _translation(plan, request)),
             ):
                 lineage = call.lineage if request.on_lineage is not None else None
-                how = {"announces_rows": call.streaming is not None, "tells_lineage": lineage is not None}
-                answer = call.make(session, json.dumps(_request(plan, request, parameters, folder) | how))
+                data = _request(plan, request, parameters, folder)
+                data["announces_rows"] = call.streaming is not None
+                data["reports_lineage"] = lineage is not None
+                answer = call.make(session, json.dumps(data))
                 disk.release()
                 result = call.read(answer)
                 if call.lacks_rules:
                     request.profile.add_rules(json.loads(session.firedRules(request.statement_id)))
-                request.profile.set_plans(partial(process.executed_plans, request.statement_id, _labels(plan)))
+                request.profile.add_plans(partial(process.executed_plans, request.statement_id), _labels(plan))
                 if lineage is not None:
                     _tell_lineage(lineage, session.lineage(request.statement_id), plan, request)
                 return result
@@ -459,7 +462,7 @@ def _request(
     request: StatementRequest,
     parameters: Sequence[Parameter],
     folder: Path,
-) -> dict[str, Any]:
+) -> StatementJson:
     """Returns the request that `StatementRequest.java` reads."""
     # Inlined function bodies may repeat or reorder `?` markers, which Spark counts by their
     # position.
@@ -481,6 +484,8 @@ def _request(
         "rows_wanted": request.rows_wanted,
         "bytes_wanted": request.bytes_wanted,
         "pool": request.pool,
+        "announces_rows": False,
+        "reports_lineage": False,
     }
 
 

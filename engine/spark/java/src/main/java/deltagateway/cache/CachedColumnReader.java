@@ -1,14 +1,14 @@
 package deltagateway.cache;
 
 import deltagateway.optimizer.OptimizerRule;
+import deltagateway.scan.ErasedIterators;
 import deltagateway.scan.SharedColumnVectors;
 import deltagateway.scan.rowids.RowIndexCounter;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.Serializable;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
-import java.nio.file.Paths;
+import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.stream.IntStream;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
@@ -27,207 +28,199 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import scala.Function1;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
 
 /**
- * Reads files whose columns are kept ({@link ColumnCache}) from memory: batches like those of
- * Spark's own reader, with all rows of a file, of which conditions above the scan leave what is
- * asked for.
+ * Reads files with cached columns ({@link ColumnCache}) from memory. It returns batches like those
+ * of Spark's own reader, with all rows of a file; the filters above the scan drop rows.
  *
- * <p>Columns that are to be kept are read as a whole at once, since a query with a LIMIT never
- * comes to their end. A file that cannot be read so is read as if nothing was kept, and says by
- * itself what is wrong with it.
+ * <p>Columns are decoded completely before the first batch, since a query with a LIMIT does not
+ * read to their end. A file that cannot be decoded is read without the cache, and that reader
+ * reports its errors.
  *
- * <p>Only files of this machine are kept: to ask a store on the network for the state of one takes
- * as long as to read it.
+ * <p>Only local files are cached: to request the state of a remote file takes as long as reading
+ * it.
  */
-public final class CachedColumnReader extends scala.runtime.AbstractFunction1
-    implements Serializable {
-  /** In the file: a larger one is not worth to be read at once. */
-  private static final long FILE_MAX = 128L << 20;
+public final class CachedColumnReader
+    implements Function1<PartitionedFile, Iterator<InternalRow>>, Serializable {
+  private static final long serialVersionUID = 1;
 
-  private final scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader;
-  private final scala.Function1 whole;
-  private final boolean ofSomePages;
+  /** Larger files take too long to decode at once. */
+  private static final long FILE_BYTES_MAX = 128L << 20;
+
+  private final Function1<PartitionedFile, Iterator<InternalRow>> reader;
+  private final Function1<PartitionedFile, Iterator<InternalRow>> unfiltered;
   private final StructType columns;
   private final StructType constants;
   private final int rowIndex;
   private final String[] names;
-  private final String meaning;
+  private final String settings;
   private final int percent;
 
   /**
-   * `reader` leaves out pages, `whole` does not; both are Spark's, and the same where there are no
-   * filters. `rowIndex` is the place of the row indexes among `columns`, which are those of the
-   * files; -1: they are not asked for. `settings` is all that values of a file follow from besides.
+   * `reader` and `unfiltered` are Spark's, with and without pushed filters; without filters, they
+   * are the same object. `columns` are physical; `rowIndex` is the position of the row indexes in
+   * them, or -1. `settings` are all that decoded values depend on, besides the columns.
    */
   public CachedColumnReader(
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader,
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> whole,
+      Function1<PartitionedFile, Iterator<InternalRow>> reader,
+      Function1<PartitionedFile, Iterator<InternalRow>> unfiltered,
       StructType columns,
       StructType constants,
       int rowIndex,
       String settings,
       int percent) {
     this.reader = reader;
-    this.whole = whole;
-    this.ofSomePages = reader != whole;
+    this.unfiltered = unfiltered;
     this.columns = columns;
     this.constants = constants;
     this.rowIndex = rowIndex;
-    this.names = new String[columns.length() - (rowIndex < 0 ? 0 : 1)];
-    for (int i = 0, next = 0; i < columns.length(); i++) {
-      if (i != rowIndex)
-        names[next++] = new StructType(new StructField[] {columns.fields()[i]}).json();
-    }
-    this.meaning = settings;
+    this.names =
+        IntStream.range(0, columns.length())
+            .filter(i -> i != rowIndex)
+            .mapToObj(i -> new StructType(new StructField[] {columns.fields()[i]}).json())
+            .toArray(String[]::new);
+    this.settings = settings;
     this.percent = percent;
   }
 
-  /** Whether columns of these types are kept. */
-  public static boolean keeps(StructType columns, int rowIndex) {
-    if (!SharedColumnVectors.isKnown()) return false;
-    for (int i = 0; i < columns.length(); i++) {
-      if (i != rowIndex && !DecodedColumn.copies(columns.fields()[i].dataType())) return false;
-    }
-    return columns.length() > (rowIndex < 0 ? 0 : 1);
+  /** Returns whether columns of these types can be cached. */
+  public static boolean supports(StructType columns, int rowIndex) {
+    return SharedColumnVectors.isKnown()
+        && columns.length() > (rowIndex < 0 ? 0 : 1)
+        && IntStream.range(0, columns.length())
+            .allMatch(i -> i == rowIndex || DecodedColumn.supports(columns.fields()[i].dataType()));
   }
 
-  public Object apply(Object split) {
-    PartitionedFile file = (PartitionedFile) split;
+  @Override
+  public Iterator<InternalRow> apply(PartitionedFile file) {
     boolean isWhole = file.start() == 0 && file.length() >= file.fileSize();
-    // The first row of a later part of a file is not known here.
-    if (file.fileSize() > FILE_MAX || !isWhole && rowIndex >= 0) return reader.apply(file);
+    // The row index of the first row of a later split is unknown here.
+    if (file.fileSize() > FILE_BYTES_MAX || !isWhole && rowIndex >= 0) return reader.apply(file);
     String state = state(file);
     if (state == null) return reader.apply(file);
-    String place =
-        meaning + "\n" + file.urlEncodedPath() + "\n" + file.start() + "\n" + file.length();
-    ColumnCache kept = ColumnCache.here(percent);
-    ColumnCache.File found = kept.get(place, state, names);
+    String split =
+        String.join("\n", settings, file.urlEncodedPath(), file.start() + "", file.length() + "");
+    ColumnCache cache = ColumnCache.here(percent);
+    ColumnCache.File found = cache.get(split, state, names);
     if (found != null) OptimizerRule.COLUMN_CACHE.count();
-    else found = kept(kept, place, state, file);
-    return found == null ? reader.apply(file) : new Batches(found, file.partitionValues());
+    else found = decoded(cache, split, state, file);
+    return found == null
+        ? reader.apply(file)
+        : ErasedIterators.as(new Batches(found, file.partitionValues()));
   }
 
-  /** What distinguishes the file that is there now; null: it is not there, or elsewhere. */
+  /** Returns what identifies the content of a local file; null for others and missing files. */
   private static String state(PartitionedFile file) {
     if (!"file".equals(file.toPath().toUri().getScheme())) return null;
     try {
       BasicFileAttributes found =
-          Files.readAttributes(
-              Paths.get(file.toPath().toUri().getPath(), new String[0]),
-              BasicFileAttributes.class,
-              new LinkOption[0]);
+          Files.readAttributes(Path.of(file.toPath().toUri().getPath()), BasicFileAttributes.class);
       return found.fileKey() + " " + found.size() + " " + found.lastModifiedTime();
-    } catch (IOException absent) {
+    } catch (IOException missing) {
       return null;
     }
   }
 
-  /** Keeps the columns, if that is worth it; null if not. */
-  private ColumnCache.File kept(
-      ColumnCache kept, String place, String state, PartitionedFile file) {
-    String asked = place + "\n" + Arrays.toString(names);
-    if (!kept.wants(asked, ofSomePages)) return null;
-    ColumnCache.File read = null;
+  /** Decodes and caches the columns if the cache accepts them; otherwise returns null. */
+  private ColumnCache.File decoded(
+      ColumnCache cache, String split, String state, PartitionedFile file) {
+    String request = split + "\n" + Arrays.toString(names);
+    boolean isFiltered = reader != unfiltered;
+    if (!cache.accepts(request, isFiltered)) return null;
+    ColumnCache.File decoded = null;
     TaskContext task = TaskContext.get();
     try {
-      read = read(file, state, kept.fileMax());
+      decoded = decode(file, state, cache.fileBytesMax());
     } catch (Exception unreadable) {
-      // Its reader says why, if it comes to that place.
+      // The reader without the cache reports it, if it reads that part of the file.
     } finally {
-      kept.tried(asked, read != null || task != null && task.isInterrupted());
+      cache.end(request, decoded != null || task != null && task.isInterrupted());
     }
     if (task != null) task.killTaskIfInterrupted();
-    return read == null ? null : kept.put(place, read);
+    return decoded == null ? null : cache.put(split, decoded);
   }
 
-  /** All columns of all rows; null where they take more than `max` bytes, or cannot be kept. */
-  private ColumnCache.File read(PartitionedFile file, String state, long max) throws IOException {
-    scala.collection.Iterator batches = (scala.collection.Iterator) whole.apply(file);
+  /** Returns null if the columns take more than `max` bytes or are not in vectors of the heap. */
+  private ColumnCache.File decode(PartitionedFile file, String state, long max) throws IOException {
+    Iterator<?> batches = unfiltered.apply(file);
     if (rowIndex >= 0) RowIndexCounter.count(batches, rowIndex);
     try {
-      DecodedColumn[] read = new DecodedColumn[names.length];
-      for (int i = 0; i < read.length; i++) {
-        read[i] = new DecodedColumn(columns.fields()[place(i)].dataType());
-      }
+      DecodedColumn[] decoded = new DecodedColumn[names.length];
+      for (int i = 0; i < decoded.length; i++)
+        decoded[i] = new DecodedColumn(columns.fields()[position(i)].dataType());
       List<Integer> counts = new ArrayList<>();
       while (batches.hasNext()) {
         if (TaskContext.get() != null) TaskContext.get().killTaskIfInterrupted();
-        Object next = batches.next();
-        if (!(next instanceof ColumnarBatch)) return null;
-        ColumnarBatch batch = (ColumnarBatch) next;
+        if (!(batches.next() instanceof ColumnarBatch batch)) return null;
         long bytes = 0;
-        for (int i = 0; i < read.length; i++) {
-          ColumnVector from = batch.column(place(i));
-          if (!(from instanceof OnHeapColumnVector)) return null;
-          read[i].add((OnHeapColumnVector) from, batch.numRows());
-          bytes += read[i].bytes();
+        for (int i = 0; i < decoded.length; i++) {
+          if (!(batch.column(position(i)) instanceof OnHeapColumnVector vector)) return null;
+          decoded[i].add(vector, batch.numRows());
+          bytes += decoded[i].bytes();
         }
         if (bytes > max) return null;
-        counts.add(Integer.valueOf(batch.numRows()));
+        counts.add(batch.numRows());
       }
-      return file(read, counts, state);
+      Map<String, DecodedColumn> byName = new HashMap<>();
+      for (int i = 0; i < decoded.length; i++) {
+        decoded[i].end();
+        byName.put(names[i], decoded[i]);
+      }
+      return new ColumnCache.File(
+          state, counts.stream().mapToInt(Integer::intValue).toArray(), byName);
     } finally {
-      if (batches instanceof Closeable) ((Closeable) batches).close();
+      if (batches instanceof Closeable closeable) closeable.close();
     }
   }
 
-  /** Of one of `names` among the columns. */
-  private int place(int name) {
+  /** Returns the position of one of `names` in the columns. */
+  private int position(int name) {
     return rowIndex >= 0 && name >= rowIndex ? name + 1 : name;
   }
 
-  private ColumnCache.File file(DecodedColumn[] read, List<Integer> counts, String state) {
-    Map<String, DecodedColumn> found = new HashMap<>();
-    for (int i = 0; i < read.length; i++) {
-      read[i].end();
-      found.put(names[i], read[i]);
-    }
-    int[] rows = new int[counts.size()];
-    for (int i = 0; i < rows.length; i++) rows[i] = counts.get(i).intValue();
-    return new ColumnCache.File(state, rows, found);
-  }
-
-  /** Kept columns with the constants of one reading, and row indexes that it may change. */
-  private final class Batches extends scala.collection.AbstractIterator {
+  /** Batches of cached columns, with constants, and row indexes that their reader may change. */
+  private final class Batches extends AbstractIterator<ColumnarBatch> {
     private final ColumnCache.File file;
-    private final OnHeapColumnVector[][] kept;
+    private final OnHeapColumnVector[][] cached;
     private final ColumnVector[] values;
     private long row;
     private int next;
 
     Batches(ColumnCache.File file, InternalRow partitionValues) {
       this.file = file;
-      this.kept = new OnHeapColumnVector[columns.length()][];
-      for (int i = 0, at = 0; i < kept.length; i++)
-        if (i != rowIndex) kept[i] = file.column(names[at++]);
-      int most = 0;
-      for (int i = 0; i < file.counts.length; i++) most = Math.max(most, file.counts[i]);
+      this.cached = new OnHeapColumnVector[columns.length()][];
+      for (int i = 0; i < names.length; i++) cached[position(i)] = file.column(names[i]);
+      int rowsMax = Arrays.stream(file.counts).max().orElse(0);
       this.values = new ColumnVector[constants.length()];
       for (int i = 0; i < values.length; i++) {
         ConstantColumnVector value =
-            new ConstantColumnVector(most, constants.fields()[i].dataType());
+            new ConstantColumnVector(rowsMax, constants.fields()[i].dataType());
         ColumnVectorUtils.populate(value, partitionValues, i);
         values[i] = value;
       }
     }
 
+    @Override
     public boolean hasNext() {
       return next < file.counts.length;
     }
 
-    public Object next() {
+    @Override
+    public ColumnarBatch next() {
       if (!hasNext()) throw new NoSuchElementException();
       int count = file.counts[next];
-      ColumnVector[] batch = new ColumnVector[kept.length + values.length];
-      for (int i = 0; i < kept.length; i++)
-        batch[i] = i == rowIndex ? indexes(count) : SharedColumnVectors.of(kept[i][next]);
-      System.arraycopy(values, 0, batch, kept.length, values.length);
+      ColumnVector[] batch = new ColumnVector[cached.length + values.length];
+      for (int i = 0; i < cached.length; i++)
+        batch[i] = i == rowIndex ? rowIndexes(count) : SharedColumnVectors.of(cached[i][next]);
+      System.arraycopy(values, 0, batch, cached.length, values.length);
       next++;
       return new ColumnarBatch(batch, count);
     }
 
-    private ColumnVector indexes(int count) {
+    private ColumnVector rowIndexes(int count) {
       OnHeapColumnVector indexes = new OnHeapColumnVector(Math.max(count, 1), LongType$.MODULE$);
       for (int i = 0; i < count; i++) indexes.putLong(i, row++);
       return indexes;

@@ -7,10 +7,8 @@ import deltagateway.scan.PrunedFileIndex;
 import deltagateway.session.InterruptibleRowsExec;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.Dependency;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -26,138 +24,140 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 
 /**
- * What a query came to when it ran: tasks with their code, over files. Run again over the same
- * files they give the same rows, as a Dataset of Spark that is collected twice does; nothing is
- * planned, and no code is made, which for a small query takes as long as its tasks.
+ * Tasks of a query that ran, with their generated code. Run again over the same files they return
+ * the same rows, as a Dataset of Spark that is collected twice does. Planning and code generation,
+ * which take as long as the tasks of a small query, are skipped.
  *
- * <p>Of a query of one stage all is kept. Of an aggregate of several tasks these are, up to what
- * they exchange; above them a copy of the plan runs, with exchanges of its own, which have no rows
- * yet.
+ * <p>A query of one stage is cached as a whole. For an aggregate of several tasks, the tasks before
+ * the exchange are cached; a copy of the plan above them runs with new exchanges.
  *
- * <p>It belongs to a kept plan ({@link PlanCache}), so all that the plan follows from is the same;
- * and the log of each scan is asked the same questions again, so the files are, with their sizes,
- * times and constants (deletion vectors among them). Tasks never change it: each has a copy of its
- * own. Not kept is what holds data (broadcasts, shuffles, results of subqueries), what is changed
- * while it runs, and what reads with lent credentials, for which a statement is named.
+ * <p>A cached plan belongs to an entry of {@link PlanCache}, whose key covers all that the plan
+ * depends on. The lists of files are requested again, with sizes, times and constants (deletion
+ * vectors among them), and must be the same. Tasks do not change it: each deserializes its own
+ * copy. Not cached are plans that hold data (broadcasts, shuffles, results of subqueries), that
+ * change while they run, or that read with vended credentials, which belong to a statement.
  */
 public final class CachedPlan {
   private static final int FILES_MAX = 100;
 
-  /** Null: `stages` makes them. */
+  /** Null if {@link #stages} creates them. */
   private final RDD<InternalRow> rows;
 
-  /** A plan over kept tasks that never runs itself; null: there is one stage. */
+  /** A plan over cached tasks, of which copies run; null for a plan of one stage. */
   private final SparkPlan stages;
 
-  /** Scan -> what its {@link FileListing} was asked, with the answers. */
-  private final Map asked;
+  /** Listed files by their scans. */
+  private final Map<String, List<FileListing.Answer>> files;
 
-  private CachedPlan(RDD<InternalRow> rows, SparkPlan stages, Map<?, ?> asked) {
+  /** The number of the execution that Spark recorded, or null. */
+  final Long execution;
+
+  private CachedPlan(
+      RDD<InternalRow> rows,
+      SparkPlan stages,
+      Map<String, List<FileListing.Answer>> files,
+      Long execution) {
+    this.execution = execution;
     this.rows = rows;
     this.stages = stages;
-    this.asked = asked;
+    this.files = files;
   }
 
   /**
-   * Of a plan that was executed over `files`, scan -> {@link PrunedFileIndex}; null where it may
-   * not be kept.
+   * Returns an executed plan over `files`, by their scans, or null if it must not be cached.
+   * `execution` is the number of the execution that Spark recorded, or null.
    */
   public static CachedPlan of(
-      SparkPlan plan, RDD<InternalRow> rows, Map<String, PrunedFileIndex> files) {
-    SparkPlan stages = isPlain(plan) ? null : overKeptTasks(plan);
-    if (stages == null && (!isPlain(plan) || shuffles(rows))) return null;
-    Map asked = new HashMap<>();
-    long count = 0;
-    for (Iterator<Map.Entry<String, PrunedFileIndex>> all = files.entrySet().iterator();
-        all.hasNext(); ) {
-      Map.Entry entry = (Map.Entry<?, ?>) all.next();
-      PrunedFileIndex index = (PrunedFileIndex) entry.getValue();
-      if (index.scan().lease != null) return null;
-      List questions = index.listing().asked();
-      for (int i = 0; i < questions.size(); i++)
-        count += ((FileListing.Asked) questions.get(i)).answer.count();
-      asked.put(entry.getKey(), questions);
+      SparkPlan plan, RDD<InternalRow> rows, Map<String, PrunedFileIndex> files, Long execution) {
+    SparkPlan stages = isOneStage(plan) ? null : overCachedTasks(plan);
+    if (stages == null && (!isOneStage(plan) || shuffles(rows))) return null;
+    Map<String, List<FileListing.Answer>> listed = new HashMap<>();
+    for (Map.Entry<String, PrunedFileIndex> entry : files.entrySet()) {
+      if (entry.getValue().scan().lease != null) return null;
+      listed.put(entry.getKey(), entry.getValue().listing().answers());
     }
-    return count > FILES_MAX ? null : new CachedPlan(stages == null ? rows : null, stages, asked);
+    long count =
+        listed.values().stream()
+            .flatMap(List::stream)
+            .mapToLong(answer -> answer.files().count())
+            .sum();
+    return count > FILES_MAX
+        ? null
+        : new CachedPlan(stages == null ? rows : null, stages, listed, execution);
   }
 
-  /** Its only leaves are scans of ours; nothing in it has results of its own. */
-  private static boolean isPlain(SparkPlan plan) {
+  /** Returns whether all leaves are scans of the gateway and no node holds results. */
+  private static boolean isOneStage(SparkPlan plan) {
     boolean holdsData = plan instanceof Exchange || plan instanceof ReusedExchangeExec;
     if (holdsData || plan instanceof AdaptiveSparkPlanExec || !plan.subqueries().isEmpty())
       return false;
     List<SparkPlan> children = ScalaConversions.list(plan.children());
-    if (children.isEmpty()) return FilteredScan.isOurs(plan);
-    for (int i = 0; i < children.size(); i++) if (!isPlain(children.get(i))) return false;
-    return true;
+    return children.isEmpty()
+        ? FilteredScan.isOurs(plan)
+        : children.stream().allMatch(CachedPlan::isOneStage);
   }
 
   /**
-   * The plan with partial aggregates, which have run, as the tasks that they came to; null where it
-   * has other leaves.
+   * Returns the plan with its partial aggregates, which have run, replaced by their tasks; null if
+   * it has other leaves.
    */
-  private static SparkPlan overKeptTasks(SparkPlan plan) {
+  private static SparkPlan overCachedTasks(SparkPlan plan) {
     List<SparkPlan> children = ScalaConversions.list(plan.children());
-    List<SparkPlan> kept = new ArrayList<>();
-    if (plan instanceof ShuffleExchangeExec && isPlain(children.get(0))) {
+    if (plan instanceof ShuffleExchangeExec shuffle && isOneStage(children.get(0))) {
       SparkPlan child = children.get(0);
-      if (!isAggregate(child)) return null; // of many rows a copy more is noticed
-      RDD<InternalRow> tasks = ((ShuffleExchangeExec) plan).inputRDD();
-      kept.add(
+      if (!isAggregate(child)) return null; // copying many rows costs more than planning
+      RDD<InternalRow> tasks = shuffle.inputRDD();
+      SparkPlan cached =
           new RDDScanExec(
               child.output(),
               tasks,
-              "kept",
+              "cached",
               child.outputPartitioning(),
               child.outputOrdering(),
-              ScalaConversions.none()));
-      return shuffles(tasks) ? null : plan.withNewChildren(ScalaConversions.seq(kept));
+              ScalaConversions.none());
+      return shuffles(tasks) ? null : plan.withNewChildren(ScalaConversions.seq(List.of(cached)));
     }
     boolean holdsData = plan instanceof Exchange && !(plan instanceof ShuffleExchangeExec);
     if (holdsData || plan instanceof ReusedExchangeExec || plan instanceof AdaptiveSparkPlanExec)
       return null;
     if (children.isEmpty() || !plan.subqueries().isEmpty()) return null;
-    for (int i = 0; i < children.size(); i++) {
-      SparkPlan child = overKeptTasks(children.get(i));
-      if (child == null) return null;
-      kept.add(child);
+    List<SparkPlan> cached = new ArrayList<>();
+    for (SparkPlan child : children) {
+      SparkPlan replaced = overCachedTasks(child);
+      if (replaced == null) return null;
+      cached.add(replaced);
     }
-    return plan.withNewChildren(ScalaConversions.seq(kept));
+    return plan.withNewChildren(ScalaConversions.seq(cached));
   }
 
   private static boolean isAggregate(SparkPlan plan) {
-    SparkPlan made =
-        plan instanceof WholeStageCodegenExec ? ((WholeStageCodegenExec) plan).child() : plan;
-    if (made instanceof InterruptibleRowsExec) made = ((InterruptibleRowsExec) made).child();
-    return made instanceof BaseAggregateExec;
+    SparkPlan node = plan instanceof WholeStageCodegenExec stage ? stage.child() : plan;
+    if (node instanceof InterruptibleRowsExec rows) node = rows.child();
+    return node instanceof BaseAggregateExec;
   }
 
-  private static boolean shuffles(RDD rows) {
-    List dependencies = ScalaConversions.list(rows.dependencies());
-    for (int i = 0; i < dependencies.size(); i++) {
-      Dependency<?> each = (Dependency<?>) dependencies.get(i);
-      if (each instanceof ShuffleDependency || shuffles(each.rdd())) return true;
-    }
-    return false;
+  private static boolean shuffles(RDD<?> rows) {
+    return ScalaConversions.list(rows.dependencies()).stream()
+        .anyMatch(
+            dependency -> dependency instanceof ShuffleDependency || shuffles(dependency.rdd()));
   }
 
-  /** Whether a statement with these `files` reads the same. */
+  /** Returns whether a statement with these `files` reads the same. */
   boolean isOver(Map<String, PrunedFileIndex> files) {
-    for (Iterator all = asked.entrySet().iterator(); all.hasNext(); ) {
-      Map.Entry<?, List<FileListing.Asked>> entry =
-          (Map.Entry<?, List<FileListing.Asked>>) all.next();
-      PrunedFileIndex index = files.get(entry.getKey());
-      if (index == null || !index.listing().answers(entry.getValue())) return false;
-    }
-    return true;
+    return this.files.entrySet().stream()
+        .allMatch(
+            entry -> {
+              PrunedFileIndex index = files.get(entry.getKey());
+              return index != null && index.listing().hasSame(entry.getValue());
+            });
   }
 
-  /** For one job of a statement in `spark`, the session that is active. */
+  /** Returns the rows for one job of a statement in `spark`, the active session. */
   public RDD<InternalRow> rows(SparkSession spark) {
     if (stages == null) return rows;
-    SparkPlan own = stages.clone();
-    SparkSession$.MODULE$.setActiveSession(
-        spark); // nodes that are copied make theirs the active one
-    return own.execute();
+    SparkPlan copy = stages.clone();
+    // Copied nodes make their own session the active one.
+    SparkSession$.MODULE$.setActiveSession(spark);
+    return copy.execute();
   }
 }

@@ -4,64 +4,60 @@ import java.lang.ref.SoftReference;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 
 /**
- * Columns of data files as they were decoded, so that a dashboard's next question is not one of
- * decompression: pages, dictionaries and footers of a small file take longer than what is asked of
- * its rows.
+ * Decoded columns of data files. For a small file, decompressing pages and decoding dictionaries
+ * and footers takes longer than evaluating a query over its rows.
  *
- * <p>A file of a table never changes. All the same, columns are kept with what the file system says
- * of their file, and are not the columns of one that it says something else of. They are kept when
- * they are asked for again, and take the place of others only if these were last asked for before
- * that: so a scan of more than there is room for leaves what is there where it is (as LRU-2, O'Neil
- * et al. 1993). Room is a part of the heap, which is given back where statements need it: Java
- * clears soft references before an allocation fails, and {@link MemoryGuard} asks for all before it
- * ends a statement.
+ * <p>A data file never changes. Even so, columns are cached with the state of their file in the
+ * file system and are dropped when it differs. They are cached when they are requested again, and
+ * replace others only if these were last requested before that. So a scan that does not fit leaves
+ * the cache as it is (as LRU-2, O'Neil et al. 1993). The cache has a share of the heap and returns
+ * it when statements need it: Java clears soft references before an allocation fails, and {@link
+ * deltagateway.memory.MemoryGuard} clears the cache before it ends a statement.
  *
- * <p>One for a process, so an executor of a cluster has its own.
+ * <p>Each process has one cache, so an executor of a cluster has its own.
  */
 public final class ColumnCache {
-  /** How much of the heap; 0: nothing is kept. */
+  /** The share of the heap; 0 turns the cache off. */
   private static final String PERCENT = "spark.gateway.columnCache.percent";
 
-  /** Of the room, for one file: others are to fit in as well. */
-  private static final int FILE_PART = 3;
+  /** One file may take this fraction of the cache. */
+  private static final int FILE_FRACTION = 3;
 
-  /** Of names of columns that were asked for, with how often and when. */
-  private static final int ASKED_MAX = 2_000;
+  private static final int REQUESTS_MAX = 2_000;
 
-  /** How often all rows of columns are read until they are kept. */
-  private static final int TIMES = 2;
+  /** The request at which columns are cached. */
+  private static final int CACHED_AT = 2;
 
-  /** The same where only some pages are: to read all of them pays off later. */
-  private static final int TIMES_OF_SOME = 4;
+  /** The same for filtered reads, which skip pages: decoding all pages pays off later. */
+  private static final int FILTERED_CACHED_AT = 4;
 
   private static volatile ColumnCache here;
 
-  private final long room;
-  private final Map<String, Kept> files = new LinkedHashMap<>(16, 0.75f, true);
-  private final Map<String, Asked> asked =
-      new LinkedHashMap(16, 0.75f, true) {
-        protected boolean removeEldestEntry(Map.Entry eldest) {
-          return size() > ASKED_MAX;
-        }
-      };
+  private final long bytesMax;
+  private final Map<String, Cached> files = new LinkedHashMap<>(16, 0.75f, true);
+
+  /** Recent requests, for columns that are cached or not. */
+  private final Map<String, Request> requests = new RecentlyUsed<>(REQUESTS_MAX);
+
   private long bytes;
   private long clock;
 
-  ColumnCache(long room) {
-    this.room = room;
+  ColumnCache(long bytesMax) {
+    this.bytesMax = bytesMax;
   }
 
-  /** How much of their heaps the processes of `context` have for it. */
+  /** Returns the share of the heap that the processes of `context` have for the cache. */
   public static int percent(SparkContext context) {
     return context.conf().getInt(PERCENT, 0);
   }
 
-  /** Those of this process, which has so much for them. */
+  /** Returns the cache of this process. The first call determines its share. */
   static ColumnCache here(int percent) {
     synchronized (ColumnCache.class) {
       if (here == null) here = new ColumnCache(Runtime.getRuntime().maxMemory() / 100 * percent);
@@ -69,92 +65,84 @@ public final class ColumnCache {
     }
   }
 
-  /** What they take in this process. */
+  /** Returns the bytes that the cache of this process takes. */
   public static long bytesHere() {
     ColumnCache found = here;
     return found == null ? 0 : found.bytes();
   }
 
-  /**
-   * Gives back what they take in this process, for statements that need it; answers whether that
-   * was anything.
-   */
+  /** Clears the cache of this process; returns false if it was empty. */
   public static boolean clearHere() {
     ColumnCache found = here;
     return found != null && found.clear();
   }
 
-  /** What columns of one file may take. */
-  long fileMax() {
-    return room / FILE_PART;
+  /** Returns how many bytes the columns of one file may take. */
+  long fileBytesMax() {
+    return bytesMax / FILE_FRACTION;
   }
 
   synchronized long bytes() {
-    for (Iterator<Kept> all = files.values().iterator(); all.hasNext(); ) {
-      Kept kept = all.next();
-      if (kept.get() != null) continue;
-      bytes -= kept.bytes;
+    for (Iterator<Cached> all = files.values().iterator(); all.hasNext(); ) {
+      Cached cached = all.next();
+      if (cached.get() != null) continue;
+      bytes -= cached.bytes;
       all.remove();
     }
     return bytes;
   }
 
-  /** The file's columns, if all of these `names` are kept of what is `state` now; null if not. */
+  /** Returns a file in the given state that has all columns of these `names`, or null. */
   synchronized File get(String file, Object state, String[] names) {
-    Kept kept = files.get(file);
-    File found = kept == null ? null : (File) kept.get();
-    if (kept != null && (found == null || !found.state.equals(state))) remove(file);
-    if (found == null || !found.state.equals(state)) return null;
-    if (!found.columns.keySet().containsAll(Arrays.asList(names))) return null;
-    kept.last = ++clock;
+    Cached cached = files.get(file);
+    if (cached == null) return null;
+    File found = cached.get();
+    if (found == null || !found.state.equals(state)) {
+      remove(file);
+      return null;
+    }
+    if (!found.columns.keySet().containsAll(List.of(names))) return null;
+    cached.lastUsed = ++clock;
     return found;
   }
 
   /**
-   * Whether columns that are not kept should be by now. Answers yes to one task at a time, which
-   * says {@link #tried}.
+   * Returns whether columns that are not cached should be decoded and cached now. Returns true to
+   * one task at a time, which then calls {@link #end}.
    */
-  synchronized boolean wants(String columns, boolean ofSomePages) {
-    if (room == 0) return false;
-    Asked found = asked.get(columns);
-    if (found == null) {
-      found = new Asked();
-      asked.put(columns, found);
-    }
-    long before = found.last;
-    found.last = ++clock;
-    if (++found.times < (ofSomePages ? TIMES_OF_SOME : TIMES) || found.isTried) return false;
-    if (bytes > room - fileMax() && bytes() > room - fileMax() && eldest().last > before)
+  synchronized boolean accepts(String columns, boolean isFiltered) {
+    if (bytesMax == 0) return false;
+    Request request = requests.computeIfAbsent(columns, key -> new Request());
+    long before = request.last;
+    request.last = ++clock;
+    request.count++;
+    if (request.count < (isFiltered ? FILTERED_CACHED_AT : CACHED_AT) || request.isEnded)
       return false;
-    found.isTried = true;
+    boolean isFull = bytes > bytesMax - fileBytesMax() && bytes() > bytesMax - fileBytesMax();
+    if (isFull && files.values().iterator().next().lastUsed > before) return false;
+    request.isEnded = true;
     return true;
   }
 
-  /** `fits`: they may be asked for again, because they were put away or are no more. */
-  synchronized void tried(String columns, boolean fits) {
-    Asked found = asked.get(columns);
-    if (found != null) found.isTried = !fits;
+  /** Ends an attempt. With `mayRetry`, a later request may decode the columns again. */
+  synchronized void end(String columns, boolean mayRetry) {
+    Request request = requests.get(columns);
+    if (request != null) request.isEnded = !mayRetry;
   }
 
-  private Kept eldest() {
-    return files.values().iterator().next();
-  }
-
-  /**
-   * Keeps columns of a file, beside others that are kept of it; answers these columns, kept or not.
-   */
+  /** Caches columns of a file with its other cached columns, and returns all of them. */
   synchronized File put(String file, File columns) {
-    Kept known = files.get(file);
+    Cached known = files.get(file);
     if (known != null) {
-      File others = (File) known.get();
-      if (others != null) columns.addOthers(others, fileMax());
+      File others = known.get();
+      if (others != null) columns.addOthers(others, fileBytesMax());
       remove(file);
     }
-    if (columns.bytes > fileMax()) return columns;
-    while (bytes + columns.bytes > room) remove(files.keySet().iterator().next());
-    Kept kept = new Kept(columns);
-    kept.last = ++clock;
-    files.put(file, kept);
+    if (columns.bytes > fileBytesMax()) return columns;
+    while (bytes + columns.bytes > bytesMax) remove(files.keySet().iterator().next());
+    Cached cached = new Cached(columns);
+    cached.lastUsed = ++clock;
+    files.put(file, cached);
     bytes += columns.bytes;
     return columns;
   }
@@ -163,66 +151,61 @@ public final class ColumnCache {
     bytes -= files.remove(file).bytes;
   }
 
-  /** Answers whether there was anything. */
+  /** Returns false if the cache was empty. */
   synchronized boolean clear() {
     boolean wasEmpty = files.isEmpty();
     files.clear();
-    asked.clear();
+    requests.clear();
     bytes = 0;
     return !wasEmpty;
   }
 
-  private static final class Kept extends SoftReference {
+  private static final class Cached extends SoftReference<File> {
     final long bytes;
-    long last;
+    long lastUsed;
 
-    Kept(File columns) {
+    Cached(File columns) {
       super(columns);
       this.bytes = columns.bytes;
     }
   }
 
-  private static final class Asked {
-    int times;
+  private static final class Request {
+    int count;
     long last;
-    boolean isTried;
+    boolean isEnded;
   }
 
-  /**
-   * Columns of one file, or of the part of it that a split is, in batches. It is never changed once
-   * it is kept.
-   */
+  /** Columns of one file or split, in batches. They do not change once they are cached. */
   static final class File {
     private final Object state;
 
-    /** Rows of each batch. */
+    /** The number of rows of each batch. */
     final int[] counts;
 
-    /** Name -> {@link DecodedColumn}. */
     private final Map<String, DecodedColumn> columns;
-
     private long bytes;
 
     File(Object state, int[] counts, Map<String, DecodedColumn> columns) {
       this.state = state;
       this.counts = counts;
       this.columns = columns;
-      for (DecodedColumn each : columns.values()) bytes += each.bytes();
+      this.bytes = columns.values().stream().mapToLong(DecodedColumn::bytes).sum();
     }
 
     OnHeapColumnVector[] column(String name) {
       return columns.get(name).batches();
     }
 
-    /** Adds what `other` has besides, if it is of the same rows, up to so many bytes. */
+    /** Adds the other columns of the same rows, up to so many bytes. */
     private void addOthers(File other, long max) {
       if (!state.equals(other.state) || !Arrays.equals(counts, other.counts)) return;
-      for (Map.Entry<String, DecodedColumn> entry : other.columns.entrySet()) {
-        long more = entry.getValue().bytes();
-        if (columns.containsKey(entry.getKey()) || bytes + more > max) continue;
-        columns.put(entry.getKey(), entry.getValue());
-        bytes += more;
-      }
+      other.columns.forEach(
+          (name, column) -> {
+            if (columns.containsKey(name) || bytes + column.bytes() > max) return;
+            columns.put(name, column);
+            bytes += column.bytes();
+          });
     }
   }
 }

@@ -25,39 +25,43 @@ import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
- * A copy of one column, batch by batch, of vectors that their reader fills again and again. The
- * copies are vectors of the same class, as the code that Spark makes for a scan names it.
+ * A copy of one column, batch by batch, from vectors that their reader reuses. The copies have the
+ * same class, because the code that Spark generates for a scan contains its name.
  *
- * <p>Numbers are copied as they are read; a dictionary is looked up here once and not for each
- * query. Texts are copied as numbers of a dictionary: that of the file as far as its values occur,
- * or else one of each batch, which takes less memory than a vector's own texts, as these have a
- * null for each byte.
+ * <p>Numbers are copied decoded, so that a dictionary is looked up once and not by each query.
+ * Strings are copied as ids of a dictionary: the values of the file's dictionary that occur, or one
+ * dictionary for each batch. This takes less memory than the strings of a vector, which has a null
+ * flag for each byte.
  */
 public final class DecodedColumn {
-  /** Of a batch: the vector and its arrays besides their values. */
+  /** Bytes of the vector of a batch without its values. */
   private static final int VECTOR_BYTES = 300;
 
-  /** Of a text: its number, and whether either is null. */
-  private static final int TEXT_BYTES = Integer.BYTES + 2;
+  /** Bytes of a string's id and of two null flags. */
+  private static final int ID_BYTES = Integer.BYTES + 2;
 
+  // The vector has no public access to its dictionary, which identifies the values of its ids.
   private static final Field DICTIONARY = PrivateField.of(WritableColumnVector.class, "dictionary");
 
   private final DataType type;
+  private final boolean isString;
   private final List<OnHeapColumnVector> batches = new ArrayList<>();
   private OnHeapColumnVector[] vectors;
   private Object source;
-  private Texts texts;
+  private Strings strings;
   private long bytes;
 
   DecodedColumn(DataType type) {
     this.type = type;
+    this.isString = type.equals(StringType$.MODULE$);
   }
 
-  static boolean copies(DataType type) {
+  /** Returns whether columns of a type can be copied. */
+  static boolean supports(DataType type) {
     return type instanceof BooleanType || width(type) > 0 || type.equals(StringType$.MODULE$);
   }
 
-  /** Bytes of a number; 0: it is none. */
+  /** Returns the bytes of a number, or 0 for other types. */
   private static int width(DataType type) {
     if (type instanceof ByteType) return 1;
     if (type instanceof ShortType) return 2;
@@ -65,20 +69,19 @@ public final class DecodedColumn {
       return 4;
     if (type instanceof LongType
         || type instanceof TimestampType
-        || type instanceof TimestampNTZType) return 8;
-    if (type instanceof DoubleType) return 8;
-    if (!(type instanceof DecimalType)) return 0;
-    int precision = ((DecimalType) type).precision();
-    if (precision <= Decimal$.MODULE$.MAX_INT_DIGITS()) return 4;
-    return precision <= Decimal$.MODULE$.MAX_LONG_DIGITS() ? 8 : 0;
+        || type instanceof TimestampNTZType
+        || type instanceof DoubleType) return 8;
+    if (!(type instanceof DecimalType decimal)) return 0;
+    if (decimal.precision() <= Decimal$.MODULE$.MAX_INT_DIGITS()) return 4;
+    return decimal.precision() <= Decimal$.MODULE$.MAX_LONG_DIGITS() ? 8 : 0;
   }
 
-  /** About what the copies take, without waste of the heap's own. */
+  /** Returns about how many bytes the copies take. */
   long bytes() {
     return bytes;
   }
 
-  /** To be called when there will be no more copies, before other threads see the column. */
+  /** Ends the copying, before other threads read the column. */
   void end() {
     vectors = batches.toArray(new OnHeapColumnVector[0]);
   }
@@ -89,17 +92,17 @@ public final class DecodedColumn {
 
   /** Copies the first `count` rows. */
   void add(OnHeapColumnVector from, int count) {
-    boolean isText = type.equals(StringType$.MODULE$);
     int rows = Math.max(count, 1);
     OnHeapColumnVector to =
-        isText ? SharedColumnVectors.forNumbers(rows, type) : new OnHeapColumnVector(rows, type);
-    bytes += VECTOR_BYTES + (isText ? TEXT_BYTES : width(type) + 1) * (long) count;
+        isString
+            ? SharedColumnVectors.forDictionaryIds(rows, type)
+            : new OnHeapColumnVector(rows, type);
+    bytes += VECTOR_BYTES + (isString ? ID_BYTES : width(type) + 1) * (long) count;
     batches.add(to);
-    if (from.hasNull() || from.isAllNull()) {
-      for (int row = 0; row < count; row++) if (from.isNullAt(row)) to.putNull(row);
-    }
-    if (isText) addTexts(from, to, count);
-    else if (!from.hasNull() && !from.isAllNull()) addAll(from, to, count);
+    boolean mayBeNull = from.hasNull() || from.isAllNull();
+    for (int row = 0; mayBeNull && row < count; row++) if (from.isNullAt(row)) to.putNull(row);
+    if (isString) addStrings(from, to, count);
+    else if (!mayBeNull) addAll(from, to, count);
     else for (int row = 0; row < count; row++) if (!from.isNullAt(row)) addOne(from, to, row);
   }
 
@@ -129,23 +132,23 @@ public final class DecodedColumn {
     else to.putLong(row, from.getLong(row));
   }
 
-  private void addTexts(OnHeapColumnVector from, OnHeapColumnVector to, int count) {
+  private void addStrings(OnHeapColumnVector from, OnHeapColumnVector to, int count) {
     Object dictionary = from.hasDictionary() ? dictionary(from) : null;
     if (dictionary == null || dictionary != source) {
       source = dictionary;
-      texts = new Texts();
+      strings = new Strings();
     }
-    WritableColumnVector places = to.reserveDictionaryIds(Math.max(count, 1));
+    WritableColumnVector ids = to.reserveDictionaryIds(Math.max(count, 1));
     for (int row = 0; row < count; row++) {
       if (from.isNullAt(row)) continue;
-      int place = dictionary == null ? row : from.getDictionaryIds().getDictId(row);
-      if (!texts.has(place)) bytes += texts.put(place, from.getBinary(row));
-      places.putInt(row, place);
+      int id = dictionary == null ? row : from.getDictionaryIds().getDictId(row);
+      if (!strings.has(id)) bytes += strings.put(id, from.getBinary(row));
+      ids.putInt(row, id);
     }
-    to.setDictionary(texts);
+    to.setDictionary(strings);
   }
 
-  /** Null where Spark has no such field, as of a vector without a dictionary. */
+  /** Returns null if Spark has no such field, as for a vector without a dictionary. */
   private static Object dictionary(WritableColumnVector column) {
     try {
       return DICTIONARY == null ? null : DICTIONARY.get(column);
@@ -154,39 +157,43 @@ public final class DecodedColumn {
     }
   }
 
-  /** Texts by their numbers; complete before the first of them is read. */
-  private static final class Texts implements Dictionary {
+  /** Strings by their ids; complete before the first one is read. */
+  private static final class Strings implements Dictionary {
     private byte[][] values = new byte[64][];
 
-    boolean has(int place) {
-      return place < values.length && values[place] != null;
+    boolean has(int id) {
+      return id < values.length && values[id] != null;
     }
 
-    /** Answers what the text takes. */
-    long put(int place, byte[] text) {
-      if (place >= values.length)
-        values = Arrays.copyOf(values, Math.max(place + 1, 2 * values.length));
-      values[place] = text;
-      return 24 + text.length; // with its header and its place
+    /** Returns the bytes that the string takes. */
+    long put(int id, byte[] string) {
+      if (id >= values.length) values = Arrays.copyOf(values, Math.max(id + 1, 2 * values.length));
+      values[id] = string;
+      return 24 + string.length; // with the array's header and reference
     }
 
-    public byte[] decodeToBinary(int place) {
-      return values[place];
+    @Override
+    public byte[] decodeToBinary(int id) {
+      return values[id];
     }
 
-    public int decodeToInt(int place) {
+    @Override
+    public int decodeToInt(int id) {
       throw new UnsupportedOperationException();
     }
 
-    public long decodeToLong(int place) {
+    @Override
+    public long decodeToLong(int id) {
       throw new UnsupportedOperationException();
     }
 
-    public float decodeToFloat(int place) {
+    @Override
+    public float decodeToFloat(int id) {
       throw new UnsupportedOperationException();
     }
 
-    public double decodeToDouble(int place) {
+    @Override
+    public double decodeToDouble(int id) {
       throw new UnsupportedOperationException();
     }
   }

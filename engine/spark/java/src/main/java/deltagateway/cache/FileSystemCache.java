@@ -9,20 +9,19 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.io.IOUtils;
 
 /**
- * File systems by what they were made with, until their credentials have ended or nobody has asked
- * for them for long.
+ * Open file systems by the settings they were created with, until their credentials have expired or
+ * they are idle.
  *
- * <p>One that is closed takes the files with it that are open by it, hence nothing is closed that
- * somebody may still read from: neither at the very end of its credentials, nor at once where there
- * are more than `many`. Of these the ones that are asked for no more go sooner. Not safe between
- * threads. Times are in milliseconds since the epoch.
+ * <p>Closing a file system closes its open files. So none is closed that may still be in use: not
+ * right after its credentials expire, nor immediately if there are more than `many`. With so many,
+ * idle ones are closed sooner. Not thread-safe. Times are in milliseconds since the epoch.
  */
 public final class FileSystemCache {
   private static final long IDLE_MS = 6L * 3600 * 1000;
   private static final long IDLE_OF_MANY_MS = 600L * 1000;
   private static final long AFTER_END_MS = 600L * 1000;
 
-  private final Map<String, Kept> kept = new HashMap<>();
+  private final Map<String, Entry> entries = new HashMap<>();
   private final int many;
 
   public FileSystemCache(int many) {
@@ -30,49 +29,49 @@ public final class FileSystemCache {
   }
 
   /**
-   * null: none is kept. What is asked for by later credentials of the same kind lasts as long as
-   * these.
+   * Returns a cached file system or null. It lasts at least as long as the credentials that are
+   * valid until `endsMs`.
    */
   public FileSystem find(String key, long endsMs, long nowMs) {
-    Kept found = kept.get(key);
+    Entry found = entries.get(key);
     if (found == null) return null;
     found.endsMs = Math.max(found.endsMs, endsMs);
     found.usedMs = nowMs;
-    return found.opened;
+    return found.fileSystem;
   }
 
-  public void keep(String key, FileSystem opened, long endsMs, long nowMs) {
-    Kept made = new Kept();
-    made.opened = opened;
-    made.endsMs = endsMs;
-    made.usedMs = nowMs;
-    kept.put(key, made);
+  public void keep(String key, FileSystem fileSystem, long endsMs, long nowMs) {
+    Entry entry = new Entry(fileSystem);
+    entry.endsMs = endsMs;
+    entry.usedMs = nowMs;
+    entries.put(key, entry);
   }
 
-  /** Those that are over, which are kept no more. */
+  /** Removes and returns file systems that are expired or idle. */
   public List<FileSystem> takeOver(long nowMs) {
-    List<FileSystem> taken = new ArrayList<>();
-    long idleMs = kept.size() < many ? IDLE_MS : IDLE_OF_MANY_MS;
-    for (Iterator<Kept> all = kept.values().iterator(); all.hasNext(); ) {
-      Kept each = all.next();
-      boolean isOver = each.endsMs < nowMs - AFTER_END_MS || each.usedMs < nowMs - idleMs;
-      if (!isOver) continue;
+    List<FileSystem> removed = new ArrayList<>();
+    long idleMs = entries.size() < many ? IDLE_MS : IDLE_OF_MANY_MS;
+    for (Iterator<Entry> all = entries.values().iterator(); all.hasNext(); ) {
+      Entry entry = all.next();
+      if (entry.endsMs >= nowMs - AFTER_END_MS && entry.usedMs >= nowMs - idleMs) continue;
       all.remove();
-      taken.add(each.opened);
+      removed.add(entry.fileSystem);
     }
-    return taken;
+    return removed;
   }
 
-  /** What fails is of another table than the one that is asked for, and is nobody's any more. */
-  public static void close(List<FileSystem> taken) {
-    for (Iterator<FileSystem> each = taken.iterator(); each.hasNext(); ) {
-      IOUtils.cleanupWithLogger(null, new java.io.Closeable[] {each.next()});
-    }
+  /** Closes file systems. A failure does not concern the table that is being opened. */
+  public static void close(List<FileSystem> fileSystems) {
+    IOUtils.cleanupWithLogger(null, fileSystems.toArray(new FileSystem[0]));
   }
 
-  private static final class Kept {
-    FileSystem opened;
+  private static final class Entry {
+    final FileSystem fileSystem;
     long endsMs;
     long usedMs;
+
+    Entry(FileSystem fileSystem) {
+      this.fileSystem = fileSystem;
+    }
   }
 }

@@ -1,5 +1,6 @@
 package deltagateway.cache;
 
+import deltagateway.internals.ScalaConversions;
 import deltagateway.optimizer.EstimatedRelation;
 import deltagateway.optimizer.OptimizerRule;
 import deltagateway.protocol.StatementRequest;
@@ -7,12 +8,12 @@ import deltagateway.scan.PrunedFileIndex;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
@@ -21,99 +22,84 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * Queries as they were optimized, so that the next one like it is not parsed, guarded, analyzed and
- * optimized again: for a look-up that takes a third of the time before its job.
+ * Optimized plans of queries, so that the next query like it is not parsed, guarded, analyzed and
+ * optimized again. For a point lookup that takes a third of the time before its job.
  *
- * <p>A plan is kept by all that it follows from: texts of the statement and its views, values of
- * parameters and variables, columns and sizes of the tables, settings, current schema and user. It
- * holds no files: those of a scan are asked for when the plan runs, by the statement that runs it,
- * so a kept plan reads the versions that its statement has pinned; where these are the files of the
- * last run, that one's tasks run again ({@link CachedPlan}). The columns that a text has are kept
- * likewise, for all sizes of the tables. So are queries whose rows are written, with what the table
- * demands of these, as they were analyzed: they are optimized for the files that they are over. No
- * plan is kept that depends on the time or on chance, whose columns are found in files, or that
- * reads a view which has other rows each time.
+ * <p>The key covers all that a plan depends on: texts of the statement and its views, values of
+ * parameters and variables, columns and sizes of the tables, settings, current schema and user. A
+ * cached plan has no files: those of a scan are listed when the plan runs, by the statement that
+ * runs it, so it reads the versions that its statement has pinned. If these are the files of the
+ * last run, its tasks run again ({@link CachedPlan}). The columns of a text are cached likewise,
+ * for all sizes of the tables. So are queries whose rows are written, analyzed and with what the
+ * table enforces; they are optimized for their files. Plans are not cached if they depend on time
+ * or chance, infer columns from files, or read a view whose rows change.
  */
 public final class PlanCache {
   private static final int PLANS_MAX = 200;
-
-  /** Of frames of columns alone ({@link ResponseFrame}), of so many bytes at most. */
   private static final int COLUMNS_MAX = 1000;
 
+  /** Bytes of a frame of columns ({@link deltagateway.protocol.ResponseFrame}). */
   private static final int COLUMNS_BYTES_MAX = 16 << 10;
 
-  /**
-   * Of these plans, the ones whose last run is kept: each holds the session that it was made in,
-   * and some more.
-   */
+  /** Plans with a cached run, which keeps the session that it was created in. */
   private static final int RUNS_MAX = 100;
 
-  /**
-   * Of all that a plan follows from: that of a longer text, with a list of a thousand values, say,
-   * is large.
-   */
+  /** Characters of a key before it is hashed; longer ones have lists of a thousand values, say. */
   private static final int LENGTH_MAX = 100_000;
 
-  /**
-   * A date or time of a text that is none by itself, such as DATE 'today', which Spark's parser
-   * evaluates.
-   */
+  /** Typed strings that are no constants, such as DATE 'today', which Spark's parser evaluates. */
   private static final Pattern TYPED =
       Pattern.compile(
           "\\b(date|time|timestamp|timestamp_ltz|timestamp_ntz)\\s*r?(\\\\?\"|')(?![0-9+-])",
           Pattern.CASE_INSENSITIVE);
 
-  /** Between a type and its text may be a comment; no others are looked for. */
+  /** A comment may separate a type from its string. */
   private static final Pattern COMMENT = Pattern.compile("--|/\\*");
 
-  private final Map<String, Kept> plans =
-      Collections.synchronizedMap(
-          new LinkedHashMap(16, 0.75f, true) {
-            protected boolean removeEldestEntry(Map.Entry eldest) {
-              return size() > PLANS_MAX;
-            }
-          });
+  private final Map<String, Kept> plans = recentlyUsed(PLANS_MAX);
 
-  /** Key -> what a text was found to be when it was analyzed, which is asked for before it runs. */
-  private final Map<String, byte[]> columns =
-      Collections.synchronizedMap(
-          new LinkedHashMap(16, 0.75f, true) {
-            protected boolean removeEldestEntry(Map.Entry eldest) {
-              return size() > COLUMNS_MAX;
-            }
-          });
+  /** Frames of columns by keys; clients request them before they run the text. */
+  private final Map<String, byte[]> columns = recentlyUsed(COLUMNS_MAX);
 
-  /**
-   * Key -> analyzed query with what the table that its rows are written to demands ({@link
-   * RowEnforcer}).
-   */
-  private final Map<String, LogicalPlan> writes =
-      Collections.synchronizedMap(
-          new LinkedHashMap(16, 0.75f, true) {
-            protected boolean removeEldestEntry(Map.Entry eldest) {
-              return size() > PLANS_MAX;
-            }
-          });
+  /** Analyzed queries with what their target table enforces ({@link RowEnforcer}). */
+  private final Map<String, LogicalPlan> writes = recentlyUsed(PLANS_MAX);
 
-  /** Those whose run is kept, in the order of their use. */
+  /** Plans with a cached run, in order of use; guarded by itself. */
   private final Map<Kept, Kept> withRuns = new LinkedHashMap<>(16, 0.75f, true);
 
-  /** What a plan of the request is kept by, or null where none may be. */
+  /** Numbers of the executions whose tasks statements ran again, by the statements' ids. */
+  private final Map<String, Long> repeated = recentlyUsed(PLANS_MAX);
+
+  private static <V> Map<String, V> recentlyUsed(int sizeMax) {
+    return Collections.synchronizedMap(new RecentlyUsed<>(sizeMax));
+  }
+
+  /** Records that a statement runs the tasks of an earlier execution. */
+  public void addRepeated(String id, CachedPlan run) {
+    if (run.execution != null) repeated.put(id, run.execution);
+  }
+
+  /** Returns the execution whose tasks a statement ran again, or null. */
+  public Long repeatedBy(String id) {
+    return repeated.get(id);
+  }
+
+  /** Returns the key of a request's plan, or null if it must not be cached. */
   public static String key(SparkSession spark, StatementRequest request)
       throws GeneralSecurityException {
     return key(spark, request, request.meaning);
   }
 
-  /** What the request's columns are kept by, or null where they may not be. */
+  /** Returns the key of a request's columns, or null if they must not be cached. */
   public static String columnsKey(SparkSession spark, StatementRequest request)
       throws GeneralSecurityException {
     return key(spark, request, request.shape());
   }
 
   /**
-   * What a query whose rows are written is kept by, or null where it may not be. `target` is what
-   * Java is told of the files, whose texts are timeless; `forAnySize`: the query does not follow
-   * from how large the tables are.
+   * Returns the key of a query whose rows are written, or null if it must not be cached. `target`
+   * describes the written files; its expressions must not be volatile. With `forAnySize`, the plan
+   * does not depend on the sizes of tables.
    */
   public static String writeKey(
       SparkSession spark, StatementRequest request, String target, boolean forAnySize)
@@ -123,16 +109,16 @@ public final class PlanCache {
 
   private static String key(SparkSession spark, StatementRequest request, String meaning)
       throws GeneralSecurityException {
-    if (!OptimizerRule.PLAN_CACHE.isEnabled(spark.sessionState().conf())) return null;
-    if (request.given.size() > 0) return null;
-    for (int i = 0; i < request.scans.length; i++) if (request.scans[i].format != null) return null;
-    if (!isTimeless(request.text)) return null;
-    for (int i = 0; i < request.views.length; i++) {
-      if (!isTimeless(request.views[i].text)) return null;
-    }
+    boolean isCached =
+        OptimizerRule.PLAN_CACHE.isEnabled(spark.sessionState().conf())
+            && request.given.isEmpty()
+            && Arrays.stream(request.scans).allMatch(scan -> scan.format == null)
+            && isTimeless(request.text)
+            && Arrays.stream(request.views).allMatch(view -> isTimeless(view.text));
+    if (!isCached) return null;
     Map<String, String> settings = spark.sessionState().conf().settings();
     String set;
-    synchronized (settings) {
+    synchronized (settings) { // a synchronized map; its copies need the lock
       set = new TreeMap<>(settings).toString();
     }
     CatalogManager catalogs = spark.sessionState().catalogManager();
@@ -147,9 +133,9 @@ public final class PlanCache {
     return Base64.getEncoder().encodeToString(digest);
   }
 
+  /** Returns whether Spark's parser reads no clock for a text. */
   public static boolean isTimeless(String text) {
-    Matcher comment = COMMENT.matcher(text);
-    return !comment.find() && !TYPED.matcher(text).find();
+    return !COMMENT.matcher(text).find() && !TYPED.matcher(text).find();
   }
 
   public byte[] columns(String key) {
@@ -174,19 +160,23 @@ public final class PlanCache {
 
   public Kept put(
       String key, String named, LogicalPlan asked, LogicalPlan analyzed, LogicalPlan optimized) {
-    Placing nowhere = new Placing(null, null);
-    Kept kept =
-        new Kept(named, nowhere.over(asked), nowhere.over(analyzed), nowhere.over(optimized));
-    plans.put(key, kept);
-    return kept;
+    Placing withoutFiles = new Placing(null, null);
+    Kept entry =
+        new Kept(
+            named,
+            withoutFiles.over(asked),
+            withoutFiles.over(analyzed),
+            withoutFiles.over(optimized));
+    plans.put(key, entry);
+    return entry;
   }
 
-  /** Keeps the tasks that a plan came to; null: none. */
-  public void keepRun(Kept kept, CachedPlan run) {
+  /** Caches the tasks of a plan's last run; null removes them. */
+  public void keepRun(Kept entry, CachedPlan run) {
     synchronized (withRuns) {
-      kept.run = run;
-      if (run == null) withRuns.remove(kept);
-      else withRuns.put(kept, kept);
+      entry.run = run;
+      if (run == null) withRuns.remove(entry);
+      else withRuns.put(entry, entry);
       if (withRuns.size() <= RUNS_MAX) return;
       Kept eldest = withRuns.keySet().iterator().next();
       eldest.run = null;
@@ -194,24 +184,21 @@ public final class PlanCache {
     }
   }
 
-  /**
-   * A plan's last run, if a statement with these files, by their scans, reads the same; null if
-   * not.
-   */
-  public CachedPlan again(Kept kept, Map<String, PrunedFileIndex> files) {
-    CachedPlan last = kept.run;
+  /** Returns a plan's last run if it read these files, by their scans; otherwise null. */
+  public CachedPlan again(Kept entry, Map<String, PrunedFileIndex> files) {
+    CachedPlan last = entry.run;
     if (last == null) return null;
     synchronized (withRuns) {
-      withRuns.get(kept);
+      withRuns.get(entry); // counts as a use
     }
     return last.isOver(files) ? last : null;
   }
 
-  /** The plans of one query, over no files, and the tasks that came of them when it ran last. */
+  /** Plans of one query without files, and the tasks of its last run. */
   public static final class Kept {
     volatile CachedPlan run;
 
-    /** What the texts say ({@link ParsedVolatility}). */
+    /** Volatility of the texts ({@link deltagateway.analysis.ParsedVolatility}). */
     public final String named;
 
     public final LogicalPlan asked;
@@ -226,30 +213,15 @@ public final class PlanCache {
     }
   }
 
-  /**
-   * Puts the files of a statement in the place of those that scans of the same names have; null:
-   * none, which fails.
-   */
-  public static final class Placing extends scala.runtime.AbstractPartialFunction {
-    private final SparkSession spark;
-    private final Map<String, PrunedFileIndex> files;
-
-    public Placing(SparkSession spark, Map<String, PrunedFileIndex> files) {
-      this.spark = spark;
-      this.files = files;
-    }
-
+  /** Replaces the files of scans by those of a statement; null for files that fail when listed. */
+  public record Placing(SparkSession spark, Map<String, PrunedFileIndex> files) {
     public LogicalPlan over(LogicalPlan plan) {
-      return plan.transformDownWithSubqueries(this);
+      return plan.transformDownWithSubqueries(
+          ScalaConversions.rewrite(
+              node -> node instanceof LogicalRelation leaf ? placed(leaf) : node));
     }
 
-    public boolean isDefinedAt(Object node) {
-      return node instanceof LogicalRelation;
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      LogicalRelation leaf = (LogicalRelation) node;
+    private LogicalPlan placed(LogicalRelation leaf) {
       HadoopFsRelation relation = (HadoopFsRelation) leaf.relation();
       PrunedFileIndex before = (PrunedFileIndex) relation.location();
       PrunedFileIndex index = index(before.scan());

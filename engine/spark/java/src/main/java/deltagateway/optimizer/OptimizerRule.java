@@ -1,6 +1,7 @@
 package deltagateway.optimizer;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import deltagateway.aggregate.VectorizedAggregates;
 import deltagateway.cache.ColumnCache;
 import deltagateway.cache.PlanCache;
 import deltagateway.protocol.StatementRequest;
@@ -30,6 +31,7 @@ public enum OptimizerRule {
   SINGLE_TASK_HASH_JOIN(Place.STRATEGY, SingleTaskHashJoin.class),
   SINGLE_PARTITION_EXCHANGES(Place.PREPARATION, SinglePartitionExchanges.class),
   POINT_LOOKUPS(Place.PREPARATION, PointLookups.class),
+  VECTORIZED_AGGREGATES(Place.COLUMNAR, VectorizedAggregates.class),
   DYNAMIC_FILE_PRUNING(Place.QUERY_STAGE, DynamicFilePruning.class),
   SINGLE_TASK_EXECUTION(Place.EXECUTION, ExecutionSettings.class),
   STATIC_PLANS(Place.EXECUTION, ExecutionSettings.class),
@@ -50,6 +52,8 @@ public enum OptimizerRule {
     STRATEGY,
     /** Before a physical plan without adaptive execution runs. */
     PREPARATION,
+    /** On physical plans, after the transitions between batches and rows. */
+    COLUMNAR,
     /** Before adaptive execution runs a query stage. */
     QUERY_STAGE,
     /** Settings with which a statement is planned and run. */

@@ -30,24 +30,21 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.ArrowUtils$;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.collection.Iterator;
 
 /**
- * Rows as Arrow record batch messages, as Spark's own converter makes them (ArrowConverters.scala),
- * in less time: the digits of decimals and the bytes of strings are copied from where a row has
- * them, without objects in between, and a message goes into the file from the memory of its
- * columns.
+ * Converts rows to Arrow record batch messages as Spark's own converter (ArrowConverters.scala)
+ * does, in less time: the digits of decimals and the bytes of strings are copied from the memory of
+ * a row without creating objects, and a message is written from the memory of its columns.
  */
-public final class ArrowBatchConverter implements AutoCloseable {
-  /**
-   * About where a batch ends, since it is read as a whole; rows that were converted are not
-   * counted.
-   */
+final class ArrowBatchConverter implements AutoCloseable {
+  /** About the size of a batch, which is read as a whole. Rows in Spark's format are counted. */
   private static final long BYTES_MAX = 4 << 20;
 
-  /** Nested columns have memory for so many rows from the start, which grows. */
+  /** The initial capacity of nested columns. */
   private static final int NESTED_ROWS = 16;
 
-  private final scala.collection.Iterator<InternalRow> rows;
+  private final Iterator<InternalRow> rows;
   private final int rowsMax;
   private final BufferAllocator allocator;
   private final VectorSchemaRoot root;
@@ -56,11 +53,7 @@ public final class ArrowBatchConverter implements AutoCloseable {
   private ArrowRecordBatch batch;
   private long written;
 
-  ArrowBatchConverter(
-      scala.collection.Iterator<InternalRow> rows,
-      StructType schema,
-      String timeZone,
-      int rowsMax) {
+  ArrowBatchConverter(Iterator<InternalRow> rows, StructType schema, String timeZone, int rowsMax) {
     this.rows = rows;
     this.rowsMax = rowsMax;
     Schema arrowSchema =
@@ -75,10 +68,10 @@ public final class ArrowBatchConverter implements AutoCloseable {
   }
 
   /**
-   * Allocates lists that may never have a value. Else Arrow takes one empty buffer for all of them,
-   * in all threads: one sets its length to that of the first offset, another back to 0. Then
-   * offsets are missing in the message, which ends processes that read it by pyarrow's `nbytes`, or
-   * the message cannot be written.
+   * Allocates lists that may never have a value. Otherwise Arrow uses one empty buffer for all of
+   * them, in all threads: one sets its length to that of the first offset, another back to 0. Then
+   * offsets are missing in the message, which crashes readers that call pyarrow's `nbytes`, or the
+   * message cannot be written.
    */
   private static void allocateNested(List<FieldVector> vectors) {
     for (FieldVector vector : vectors) {
@@ -89,17 +82,16 @@ public final class ArrowBatchConverter implements AutoCloseable {
   }
 
   private static ArrowFieldWriter[] columns(List<FieldVector> vectors) {
-    ArrowFieldWriter[] columns = new ArrowFieldWriter[vectors.size()];
-    for (int i = 0; i < columns.length; i++) {
-      FieldVector vector = vectors.get(i);
-      if (vector instanceof DecimalVector) columns[i] = new Decimals((DecimalVector) vector);
-      else if (vector instanceof VarCharVector) columns[i] = new Texts((VarCharVector) vector);
-      else columns[i] = ArrowWriter$.MODULE$.createFieldWriter(vector);
-    }
-    return columns;
+    return vectors.stream().map(ArrowBatchConverter::column).toArray(ArrowFieldWriter[]::new);
   }
 
-  /** Makes the next batch; false where no rows are left. */
+  private static ArrowFieldWriter column(FieldVector vector) {
+    if (vector instanceof DecimalVector decimals) return new Decimals(decimals);
+    if (vector instanceof VarCharVector strings) return new Strings(strings);
+    return ArrowWriter$.MODULE$.createFieldWriter(vector);
+  }
+
+  /** Creates the next batch; returns false if no rows are left. */
   boolean next() {
     release();
     if (!rows.hasNext()) return false;
@@ -109,28 +101,26 @@ public final class ArrowBatchConverter implements AutoCloseable {
       InternalRow row = rows.next();
       writer.write(row);
       written++;
-      if (row instanceof UnsafeRow) bytes += ((UnsafeRow) row).getSizeInBytes();
+      if (row instanceof UnsafeRow unsafe) bytes += unsafe.getSizeInBytes();
     } while (++count < rowsMax && bytes < BYTES_MAX && rows.hasNext());
     writer.finish();
     batch = unloader.getRecordBatch();
-    if (batch.getLength()
-        != count) { // rows of the batch before, say: better no result than one with other rows
+    // A vector that was not reset would return rows of the batch before.
+    if (batch.getLength() != count)
       throw new IllegalStateException(
           batch.getLength() + " rows are in a batch that was made of " + count);
-    }
     return true;
   }
 
-  /** About how many bytes the message of the batch has. */
+  /** Returns about how many bytes the message of the batch has. */
   long size() {
     return batch.computeBodyLength();
   }
 
   /**
-   * How many bytes of values the batch has: never more than who reads it counts
-   * (engine/types/value_bytes.py), who ends a result by that count. So there is no padding in it,
-   * no bits that say which values are null, since the reader drops them where none is, and one
-   * offset for each text or list.
+   * Returns how many bytes of values the batch has: never more than the reader, which ends a result
+   * by that count, counts (engine/types/value_bytes.py). So it counts no padding, no validity bits,
+   * which the reader drops if no value is null, and one offset for each string or list.
    */
   long valueBytes() {
     return valueBytes(root.getFieldVectors());
@@ -147,22 +137,20 @@ public final class ArrowBatchConverter implements AutoCloseable {
   private static long ownBytes(FieldVector vector) {
     long count = vector.getValueCount();
     if (vector instanceof BitVector) return (count + 7) / 8;
-    if (vector instanceof BaseFixedWidthVector)
-      return count * ((BaseFixedWidthVector) vector).getTypeWidth();
-    if (vector instanceof BaseVariableWidthVector) {
-      return count * Integer.BYTES + ((BaseVariableWidthVector) vector).sizeOfValueBuffer();
-    }
+    if (vector instanceof BaseFixedWidthVector fixed) return count * fixed.getTypeWidth();
+    if (vector instanceof BaseVariableWidthVector variable)
+      return count * Integer.BYTES + variable.sizeOfValueBuffer();
     return vector instanceof ListVector ? count * Integer.BYTES : 0;
   }
 
-  /** Writes the message of the batch; the number of its bytes. */
+  /** Writes the message of the batch and returns the number of its bytes. */
   long writeTo(WritableByteChannel out) throws IOException {
     WriteChannel channel = new WriteChannel(out);
     MessageSerializer.serialize(channel, batch);
     return channel.getCurrentPosition();
   }
 
-  /** How many rows are in all batches so far. */
+  /** Returns the number of rows in all batches so far. */
   long rows() {
     return written;
   }
@@ -174,13 +162,14 @@ public final class ArrowBatchConverter implements AutoCloseable {
     writer.reset();
   }
 
+  @Override
   public void close() {
     if (batch != null) batch.close();
     root.close();
     allocator.close();
   }
 
-  /** The digits are a number of 64 bits, or of as many bytes as it takes, the highest first. */
+  /** Decimals are 64-bit numbers, or big-endian numbers of up to 16 bytes. */
   private static final class Decimals extends ArrowFieldWriter {
     private final DecimalVector vector;
     private final int precision;
@@ -193,16 +182,19 @@ public final class ArrowBatchConverter implements AutoCloseable {
       this.scale = vector.getScale();
     }
 
+    @Override
     public ValueVector valueVector() {
       return vector;
     }
 
+    @Override
     public void setNull() {
       vector.setNull(count());
     }
 
+    @Override
     public void setValue(SpecializedGetters row, int ordinal) {
-      if (!(row instanceof UnsafeRow)) {
+      if (!(row instanceof UnsafeRow unsafe)) {
         Decimal value = row.getDecimal(ordinal, precision, scale);
         if (value.changePrecision(precision, scale))
           vector.setSafe(count(), value.toJavaBigDecimal());
@@ -210,11 +202,13 @@ public final class ArrowBatchConverter implements AutoCloseable {
       } else if (precision <= Decimal.MAX_LONG_DIGITS()) {
         vector.setSafe(count(), row.getLong(ordinal));
       } else {
-        vector.setBigEndianSafe(count(), digits((UnsafeRow) row, ordinal));
+        vector.setBigEndianSafe(count(), digits(unsafe, ordinal));
       }
     }
 
-    /** As `UnsafeRow.getBinary`, in all bytes that there may be. The array is used again. */
+    /**
+     * Returns `UnsafeRow.getBinary` with sign extension to 16 bytes, in an array that is reused.
+     */
     private byte[] digits(UnsafeRow row, int ordinal) {
       long offsetAndSize = row.getLong(ordinal);
       int size = (int) offsetAndSize;
@@ -231,33 +225,32 @@ public final class ArrowBatchConverter implements AutoCloseable {
     }
   }
 
-  private static final class Texts extends ArrowFieldWriter {
+  private static final class Strings extends ArrowFieldWriter {
     private final VarCharVector vector;
 
-    Texts(VarCharVector vector) {
+    Strings(VarCharVector vector) {
       this.vector = vector;
     }
 
+    @Override
     public ValueVector valueVector() {
       return vector;
     }
 
+    @Override
     public void setNull() {
       vector.setNull(count());
     }
 
+    @Override
     public void setValue(SpecializedGetters row, int ordinal) {
-      UTF8String text = row.getUTF8String(ordinal);
-      Object base = text.getBaseObject();
-      int length = text.numBytes();
-      if (base instanceof byte[]) {
-        vector.setSafe(
-            count(),
-            (byte[]) base,
-            (int) (text.getBaseOffset() - Platform.BYTE_ARRAY_OFFSET),
-            length);
-      } else { // in memory that Java does not manage
-        vector.setSafe(count(), text.getBytes(), 0, length);
+      UTF8String string = row.getUTF8String(ordinal);
+      int length = string.numBytes();
+      if (string.getBaseObject() instanceof byte[] bytes) {
+        int start = (int) (string.getBaseOffset() - Platform.BYTE_ARRAY_OFFSET);
+        vector.setSafe(count(), bytes, start, length);
+      } else { // off-heap memory
+        vector.setSafe(count(), string.getBytes(), 0, length);
       }
     }
   }

@@ -14,18 +14,21 @@ import java.time.ZoneId;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
+import scala.Function2;
+import scala.collection.Iterator;
 
 /**
- * Runs on executors: the rows of one partition as Arrow record batch messages, without a schema
- * message.
+ * Writes the rows of one partition as Arrow record batch messages, without a schema message, on
+ * executors.
  *
- * <p>Executors of the driver's own process write more than a little to a file, so that a result of
- * any size passes without going through the heap; others have no folder in common with the driver
- * and send bytes.
+ * <p>Executors in the driver's process write all but small partitions to files, so that a result of
+ * any size does not fill the heap. Others share no folder with the driver and send bytes.
  */
-public final class ArrowPartition extends scala.runtime.AbstractFunction2 implements Serializable {
+public final class ArrowPartition
+    implements Function2<TaskContext, Iterator<InternalRow>, ArrowPartition.Part>, Serializable {
+  private static final long serialVersionUID = 1;
   private static final int ROWS_MAX = 16384;
-  private static final int MEMORY_MAX = 64 << 10;
+  private static final int MEMORY_BYTES_MAX = 64 << 10;
 
   private final StructType schema;
   private final String timeZone;
@@ -34,7 +37,7 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
   private final long bytesWanted;
   private final String folder;
 
-  /** `folder` is where files may be written, null for nowhere; it is gone when the statement is. */
+  /** `folder` is where files may be written, or null; it is deleted with the statement. */
   public ArrowPartition(
       StructType schema, String timeZone, StatementRequest request, String folder) {
     this.schema = schema;
@@ -45,91 +48,74 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
     this.folder = folder;
   }
 
-  public Object apply(Object context, Object rows) {
-    TaskContext task = (TaskContext) context;
+  @Override
+  public Part apply(TaskContext task, Iterator<InternalRow> rows) {
     try {
-      return write(
-          (scala.collection.Iterator<InternalRow>) rows,
-          task,
-          task.partitionId() + "." + task.taskAttemptId());
+      return write(rows, task, task.partitionId() + "." + task.taskAttemptId());
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
   }
 
   /**
-   * Stops behind the batch that passes the limit, so that the receiver sees the limit passed; and
-   * where the partition alone has all rows that are wanted.
+   * Writes the rows to the end, or through the batch that exceeds the limit, so that the receiver
+   * notices it, or until the partition alone has all wanted rows. `context` is null for collected
+   * rows.
    */
-  public Part write(scala.collection.Iterator<InternalRow> rows, TaskContext context, String name)
+  public Part write(Iterator<InternalRow> rows, TaskContext context, String name)
       throws IOException {
     ClientValues converter = ClientValues.of(schema, ZoneId.of(timeZone));
     StructType wireSchema = converter == null ? schema : (StructType) converter.type();
-    ArrowBatchConverter batches =
-        new ArrowBatchConverter(
-            ClientValues.rows(rows, converter),
-            wireSchema,
-            timeZone,
-            (int) Math.max(1, Math.min(ROWS_MAX, rowsWanted)));
     ByteArrayOutputStream memory = new ByteArrayOutputStream();
     WritableByteChannel out = Channels.newChannel(memory);
     File file = null;
     long size = 0;
     long values = 0;
-    long counted = 0;
-    boolean complete = false;
-    try {
+    boolean isComplete = false;
+    int batchRowsMax = (int) Math.max(1, Math.min(ROWS_MAX, rowsWanted));
+    try (ArrowBatchConverter batches =
+        new ArrowBatchConverter(
+            ClientValues.rows(rows, converter), wireSchema, timeZone, batchRowsMax)) {
       while (size <= bytesMax
           && batches.rows() < rowsWanted
           && values <= bytesWanted
           && batches.next()) {
         if (context != null) context.killTaskIfInterrupted();
-        if (file == null && folder != null && size + batches.size() > MEMORY_MAX) {
+        long before = file == null ? 0 : size;
+        if (file == null && folder != null && size + batches.size() > MEMORY_BYTES_MAX) {
           file = new File(folder, name);
           out = new FileOutputStream(file).getChannel();
-          for (ByteBuffer before = ByteBuffer.wrap(memory.toByteArray()); before.hasRemaining(); )
-            out.write(before);
+          ByteBuffer written = ByteBuffer.wrap(memory.toByteArray());
+          while (written.hasRemaining()) out.write(written);
         }
         values += batches.valueBytes();
         size += batches.writeTo(out);
         if (file != null) {
-          int partition =
-              context == null ? 0 : context.partitionId(); // what was collected is a part by itself
-          ResultSpool.grown(folder, partition, file.getPath(), size - counted, size);
-          counted = size;
+          int partition = context == null ? 0 : context.partitionId();
+          ResultSpool.grown(folder, partition, file.getPath(), size - before, size);
         }
       }
-      complete = true;
+      isComplete = true;
+      return new Part(
+          file == null ? memory.toByteArray() : null,
+          file == null ? null : file.getPath(),
+          size,
+          values,
+          batches.rows());
     } finally {
-      try {
-        batches.close();
-      } finally {
-        out.close();
-        if (!complete && file != null) file.delete();
-      }
+      out.close();
+      if (!isComplete && file != null) file.delete();
     }
-    return file == null
-        ? new Part(memory.toByteArray(), null, size, values, batches.rows())
-        : new Part(null, file.getPath(), size, values, batches.rows());
   }
 
   /**
-   * What one partition gave: bytes, or the file that holds them, how many are of values, and the
-   * number of its rows.
+   * Result of one partition: bytes, or the file with them, their number, how many of them are
+   * values, and the number of rows.
    */
-  public static final class Part implements Serializable {
-    final byte[] bytes;
-    final String path;
-    final long size;
-    final long values;
-    final long rows;
-
-    Part(byte[] bytes, String path, long size, long values, long rows) {
-      this.bytes = bytes;
-      this.path = path;
-      this.size = size;
-      this.values = values;
-      this.rows = rows;
+  public record Part(byte[] bytes, String path, long size, long values, long rows)
+      implements Serializable {
+    Part withoutBytes() {
+      return new Part(null, path, size, values, rows);
     }
   }
 }

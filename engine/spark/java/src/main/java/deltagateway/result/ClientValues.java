@@ -2,6 +2,9 @@ package deltagateway.result;
 
 import deltagateway.protocol.RejectionException;
 import java.time.ZoneId;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
@@ -24,67 +27,77 @@ import org.apache.spark.sql.types.VariantType;
 import org.apache.spark.sql.types.YearMonthIntervalType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.unsafe.types.VariantVal;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
 
 /**
- * Turns values that Arrow clients cannot read into text, at any depth: intervals of months as Hive
- * writes them (`1-2`), calendar intervals as Spark does, variants as JSON. Keys of type void, of
- * which there are none, become strings too. Rows without such values pass as they are.
+ * Converts values that Arrow clients cannot read to strings, at any depth: year-month intervals as
+ * Hive writes them (`1-2`), calendar intervals as Spark does, variants as JSON. Map keys of type
+ * void, of which there are none, become strings too. Rows without such values stay as they are.
  */
-public abstract class ClientValues {
+abstract class ClientValues {
+  /** Returns the type of converted values. */
   abstract DataType type();
 
   abstract Object convert(Object value);
 
-  /** Null where values of `type` pass as they are. */
+  /** Returns null if values of `type` stay as they are. */
   static ClientValues of(DataType type, ZoneId zone) {
-    if (type instanceof YearMonthIntervalType) return new Months((YearMonthIntervalType) type);
-    if (type instanceof CalendarIntervalType) return new Calendar();
-    if (type instanceof VariantType) return new Variant(zone);
-    if (type instanceof ArrayType) return items((ArrayType) type, zone);
-    if (type instanceof MapType) return entries((MapType) type, zone);
-    if (type instanceof StructType) return fields((StructType) type, zone);
+    if (type instanceof YearMonthIntervalType interval)
+      return new Text(
+          months ->
+              IntervalUtils$.MODULE$.toYearMonthIntervalString(
+                  (Integer) months,
+                  IntervalStringStyles$.MODULE$.HIVE_STYLE(),
+                  interval.startField(),
+                  interval.endField()));
+    if (type instanceof CalendarIntervalType) return new Text(Object::toString);
+    if (type instanceof VariantType) return new Text(value -> ((VariantVal) value).toJson(zone));
+    if (type instanceof ArrayType array) {
+      ClientValues element = of(array.elementType(), zone);
+      return element == null ? null : new Items(array, element);
+    }
+    if (type instanceof MapType map) return entries(map, zone);
+    if (type instanceof StructType struct) {
+      ClientValues[] converters =
+          Arrays.stream(struct.fields())
+              .map(field -> of(field.dataType(), zone))
+              .toArray(ClientValues[]::new);
+      return Arrays.stream(converters).allMatch(Objects::isNull)
+          ? null
+          : new Fields(struct.fields(), converters);
+    }
     if (type instanceof GeometryType || type instanceof GeographyType)
       throw new RejectionException("type", type.sql());
     return null;
   }
 
-  static scala.collection.Iterator<InternalRow> rows(
-      final scala.collection.Iterator<InternalRow> rows, final ClientValues converter) {
+  static Iterator<InternalRow> rows(Iterator<InternalRow> rows, ClientValues converter) {
     if (converter == null) return rows;
-    return new scala.collection.AbstractIterator() {
+    return new AbstractIterator<>() {
+      @Override
       public boolean hasNext() {
         return rows.hasNext();
       }
 
-      public Object next() {
-        return converter.convert(rows.next());
+      @Override
+      public InternalRow next() {
+        return (InternalRow) converter.convert(rows.next());
       }
     };
   }
 
-  private static ClientValues items(ArrayType type, ZoneId zone) {
-    ClientValues element = of(type.elementType(), zone);
-    return element == null ? null : new Items(type, element);
-  }
-
   private static ClientValues entries(MapType type, ZoneId zone) {
-    if (type.keyType() instanceof NullType) return new NoEntries(type, of(type.valueType(), zone));
-    Items keys = new Items(new ArrayType(type.keyType(), false), of(type.keyType(), zone));
-    Items values = new Items(new ArrayType(type.valueType(), true), of(type.valueType(), zone));
-    return keys.element == null && values.element == null ? null : new Entries(keys, values);
+    ClientValues key = of(type.keyType(), zone);
+    ClientValues value = of(type.valueType(), zone);
+    if (type.keyType() instanceof NullType) return new NoEntries(type, value);
+    if (key == null && value == null) return null;
+    return new Entries(
+        new Items(new ArrayType(type.keyType(), false), key),
+        new Items(new ArrayType(type.valueType(), true), value));
   }
 
-  private static ClientValues fields(StructType type, ZoneId zone) {
-    ClientValues[] converters = new ClientValues[type.length()];
-    boolean any = false;
-    for (int i = 0; i < converters.length; i++) {
-      converters[i] = of(type.fields()[i].dataType(), zone);
-      any |= converters[i] != null;
-    }
-    return any ? new Fields(type, converters) : null;
-  }
-
-  /** Maps whose keys are of type void are empty, as a key is never null; Arrow has no such keys. */
+  /** Maps with keys of type void are empty, as a key is never null; Arrow has no such keys. */
   private static final class NoEntries extends ClientValues {
     private final MapType type;
 
@@ -93,76 +106,53 @@ public abstract class ClientValues {
       this.type = new MapType(StringType$.MODULE$, converted, type.valueContainsNull());
     }
 
+    @Override
     DataType type() {
       return type;
     }
 
+    @Override
     Object convert(Object value) {
       return value;
     }
   }
 
-  private abstract static class Text extends ClientValues {
+  private static final class Text extends ClientValues {
+    private final Function<Object, String> text;
+
+    Text(Function<Object, String> text) {
+      this.text = text;
+    }
+
+    @Override
     DataType type() {
       return StringType$.MODULE$;
     }
 
+    @Override
     Object convert(Object value) {
-      return UTF8String.fromString(text(value));
-    }
-
-    abstract String text(Object value);
-  }
-
-  private static final class Months extends Text {
-    private final YearMonthIntervalType type;
-
-    Months(YearMonthIntervalType type) {
-      this.type = type;
-    }
-
-    String text(Object value) {
-      return IntervalUtils$.MODULE$.toYearMonthIntervalString(
-          ((Integer) value).intValue(),
-          IntervalStringStyles$.MODULE$.HIVE_STYLE(),
-          type.startField(),
-          type.endField());
-    }
-  }
-
-  private static final class Calendar extends Text {
-    String text(Object value) {
-      return value.toString();
-    }
-  }
-
-  private static final class Variant extends Text {
-    private final ZoneId zone;
-
-    Variant(ZoneId zone) {
-      this.zone = zone;
-    }
-
-    String text(Object value) {
-      return ((VariantVal) value).toJson(zone);
+      return UTF8String.fromString(text.apply(value));
     }
   }
 
   private static final class Items extends ClientValues {
     private final ArrayType source;
-    final ClientValues element;
+    private final ClientValues element;
 
+    /** `element` is null if elements stay as they are. */
     Items(ArrayType source, ClientValues element) {
       this.source = source;
       this.element = element;
     }
 
-    DataType type() {
+    @Override
+    ArrayType type() {
       DataType converted = element == null ? source.elementType() : element.type();
       return new ArrayType(converted, source.containsNull());
     }
 
-    Object convert(Object value) {
+    @Override
+    ArrayData convert(Object value) {
       ArrayData array = (ArrayData) value;
       if (element == null) return array;
       Object[] items = new Object[array.numElements()];
@@ -182,15 +172,15 @@ public abstract class ClientValues {
       this.values = values;
     }
 
+    @Override
     DataType type() {
-      return new MapType(
-          ((ArrayType) keys.type()).elementType(), ((ArrayType) values.type()).elementType(), true);
+      return new MapType(keys.type().elementType(), values.type().elementType(), true);
     }
 
+    @Override
     Object convert(Object value) {
       MapData map = (MapData) value;
-      return new ArrayBasedMapData(
-          (ArrayData) keys.convert(map.keyArray()), (ArrayData) values.convert(map.valueArray()));
+      return new ArrayBasedMapData(keys.convert(map.keyArray()), values.convert(map.valueArray()));
     }
   }
 
@@ -198,11 +188,12 @@ public abstract class ClientValues {
     private final StructField[] source;
     private final ClientValues[] converters;
 
-    Fields(StructType source, ClientValues[] converters) {
-      this.source = source.fields();
+    Fields(StructField[] source, ClientValues[] converters) {
+      this.source = source;
       this.converters = converters;
     }
 
+    @Override
     DataType type() {
       StructField[] fields = new StructField[source.length];
       for (int i = 0; i < fields.length; i++) {
@@ -213,6 +204,7 @@ public abstract class ClientValues {
       return new StructType(fields);
     }
 
+    @Override
     Object convert(Object value) {
       InternalRow row = (InternalRow) value;
       Object[] values = new Object[source.length];

@@ -10,73 +10,62 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Tells Python where the first rows of a running query are (engine/spark/streaming_result.py says
- * what goes over the wire). The connection is made for the first ones, or for the columns alone if
- * the query takes longer: some clients read them before its end. Where it fails nothing more is
- * told: the answer of the query has all rows anyway.
+ * Announces the first rows of a running query to Python (engine/spark/streaming_result.py defines
+ * the messages). Connects for the first rows, or for the columns alone if the query takes longer:
+ * some clients read them before its end. After a failure nothing more is announced, since the
+ * response of the query has all rows.
  */
 public final class FirstRowsNotifier {
-  /** What a segment has to grow by before that is told, but for its first rows. */
-  private static final long GROWTH_MIN = 1 << 20;
+  /** Bytes by which a segment grows before that is announced, except for its first rows. */
+  private static final long GROWTH_BYTES_MIN = 1 << 20;
 
-  /** The age of a query, in milliseconds, at which its columns are announced without rows. */
+  /** The age of a query at which its columns are announced without rows. */
   private static final long COLUMNS_AFTER_MS = 200;
 
-  private static final ScheduledThreadPoolExecutor LATER = later();
+  private static final ScheduledThreadPoolExecutor SCHEDULER = scheduler();
 
-  private final PythonCallbacks questions;
+  private final PythonCallbacks callbacks;
   private final String statement;
   private final StructType schema;
   private final String timeZone;
-  private final Future columns;
+  private final Future<?> columns;
   private Socket socket;
-  private boolean ended;
+  private boolean isClosed;
 
-  /** The last segment, and how much of it Python knows. */
+  /** The last segment, and how many bytes of it were announced. */
   private ResultSpool.Segment last;
 
-  private long told;
+  private long announced;
 
   public FirstRowsNotifier(
-      PythonCallbacks questions, String statement, StructType schema, String timeZone) {
-    this.questions = questions;
+      PythonCallbacks callbacks, String statement, StructType schema, String timeZone) {
+    this.callbacks = callbacks;
     this.statement = statement;
     this.schema = schema;
     this.timeZone = timeZone;
-    columns =
-        LATER.schedule(
-            new Runnable() {
-              public void run() {
-                columns();
-              }
-            },
-            COLUMNS_AFTER_MS,
-            TimeUnit.MILLISECONDS);
+    columns = SCHEDULER.schedule(this::columns, COLUMNS_AFTER_MS, TimeUnit.MILLISECONDS);
   }
 
-  private static ScheduledThreadPoolExecutor later() {
-    ScheduledThreadPoolExecutor later =
+  private static ScheduledThreadPoolExecutor scheduler() {
+    ScheduledThreadPoolExecutor scheduler =
         new ScheduledThreadPoolExecutor(
             1,
-            new ThreadFactory() {
-              public Thread newThread(Runnable work) {
-                Thread thread = new Thread(work, "announced-columns");
-                thread.setDaemon(true);
-                return thread;
-              }
+            work -> {
+              Thread thread = new Thread(work, "announced-columns");
+              thread.setDaemon(true);
+              return thread;
             });
-    later.setRemoveOnCancelPolicy(true);
-    return later;
+    scheduler.setRemoveOnCancelPolicy(true);
+    return scheduler;
   }
 
   /** Announces the columns, unless rows were announced. */
-  synchronized void columns() {
-    if (ended) return;
+  private synchronized void columns() {
+    if (isClosed) return;
     try {
       connect();
     } catch (Exception failure) {
@@ -86,26 +75,26 @@ public final class FirstRowsNotifier {
 
   private void connect() throws Exception {
     if (socket != null) return;
-    ObjectNode question = StatementRequest.JSON.createObjectNode();
-    question.put("statement", statement);
-    question.set("result", ResponseFrame.header(schema, timeZone));
-    socket = questions.ask(question);
+    ObjectNode request = StatementRequest.JSON.createObjectNode();
+    request.put("statement", statement);
+    request.set("result", ResponseFrame.header(schema, timeZone));
+    socket = callbacks.send(request);
   }
 
-  /** The last segment has grown to this, or this one follows it. */
+  /** Announces a segment that has grown, or that follows the last one. */
   synchronized void rows(ResultSpool.Segment segment) {
     boolean isSame =
         last != null && last.path.equals(segment.path) && last.offset == segment.offset;
     if (last != null && !isSame) {
-      tell(last); // whose end came with too little to be told
-      told = 0;
+      announce(last); // its end, which was too small
+      announced = 0;
     }
     last = segment;
-    if (!isSame || segment.length >= told + GROWTH_MIN) tell(segment);
+    if (!isSame || segment.length >= announced + GROWTH_BYTES_MIN) announce(segment);
   }
 
-  private void tell(ResultSpool.Segment segment) {
-    if (ended || segment.length == told) return;
+  private void announce(ResultSpool.Segment segment) {
+    if (isClosed || segment.length == announced) return;
     try {
       connect();
       ArrayNode piece =
@@ -114,24 +103,21 @@ public final class FirstRowsNotifier {
               .add(segment.path)
               .add(segment.offset)
               .add(segment.length);
-      socket
-          .getOutputStream()
-          .write(
-              (StatementRequest.JSON.writeValueAsString(piece) + "\n")
-                  .getBytes(StandardCharsets.UTF_8));
-      told = segment.length;
+      String line = StatementRequest.JSON.writeValueAsString(piece) + "\n";
+      socket.getOutputStream().write(line.getBytes(StandardCharsets.UTF_8));
+      announced = segment.length;
     } catch (Exception failure) {
       close();
     }
   }
 
   synchronized void close() {
-    ended = true;
+    isClosed = true;
     columns.cancel(false);
     try {
       if (socket != null) socket.close();
     } catch (IOException failure) {
-      // there is nothing more to tell
+      // All announcements were sent before.
     }
   }
 }

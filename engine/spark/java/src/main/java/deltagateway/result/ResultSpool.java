@@ -15,180 +15,173 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Collects the parts of a result by partition, in whatever order they come: small results in
- * memory, larger ones in files that Python maps. {@link #segments} gives back the order of the
- * partitions.
+ * Collects the parts of a result by partition, in any order: small results in memory, larger ones
+ * in files that Python maps. {@link #segments} has the order of the partitions.
  *
- * <p>Python grants the bytes that are written to files, but for the first few. Rows behind those
- * that are wanted are left out, and nobody has to compute them: the result has enough when the
- * partitions from the first one on have.
+ * <p>Python grants the bytes that are written to files, except for the first ones. Rows after the
+ * wanted ones are left out and need not be computed: the result is complete when the partitions
+ * from the first one on have enough rows.
  *
- * <p>With an announcer, Python is told of the rows in files while others are computed: of the
- * partitions that ended, up to the first one that did not, and of what the task of that one has
- * written so far. Rows that were announced are final: where Spark computes their partition again,
- * the query fails.
+ * <p>With a notifier, rows in files are announced to Python while others are computed: those of the
+ * partitions that have ended, up to the first one that has not, and those that the task of that one
+ * has written so far. Announced rows are final: if Spark computes their partition again, the query
+ * fails.
  */
 public final class ResultSpool {
-  private static final int MEMORY_MAX = 256 << 10;
+  private static final int MEMORY_BYTES_MAX = 256 << 10;
 
-  /** Bytes of files that are not asked for, and about how many are asked for at once. */
+  /** Bytes of files that need no grant, and about how many are requested at once. */
   private static final long FREE_BYTES = 4 << 20;
 
   private static final long GRANT_BYTES = 32 << 20;
 
-  /** The spools of this process that tasks tell of their files, by folder. */
-  private static final Map<String, ResultSpool> GROWING = new ConcurrentHashMap<>();
+  /** The open spools of this process, by folder, for tasks that write files. */
+  private static final Map<String, ResultSpool> OPEN = new ConcurrentHashMap<>();
 
   private final File folder;
   private final StatementRequest request;
-  private final PythonCallbacks questions;
-  private final FirstRowsNotifier announcer;
+  private final PythonCallbacks callbacks;
+  private final FirstRowsNotifier notifier;
   private final TreeMap<Integer, Segment> segments = new TreeMap<>();
   private final ByteArrayOutputStream memory = new ByteArrayOutputStream();
   private OutputStream spilled;
-  private long inline;
-  private long total;
+  private long inlineBytes;
+  private long totalBytes;
 
-  /** Rows, and bytes of values, of the partitions before the first one that did not end. */
+  /** Rows, and bytes of values, of the partitions before the first one that has not ended. */
   private int firstOpen;
 
   private long rows;
   private long values;
   private final Object granting = new Object();
 
-  /** Of all files, and of that what Python has granted; guarded by `granting`. */
-  private long filed;
+  /** Bytes of all files, and those that Python has granted; guarded by `granting`. */
+  private long fileBytes;
 
-  private long granted = FREE_BYTES;
+  private long grantedBytes = FREE_BYTES;
 
-  /** Partitions that ended, with what they gave, and the files of tasks that did not. */
+  /** Partitions that have ended, their numbers of rows and values, and files of open tasks. */
   private final BitSet ended = new BitSet();
 
-  private final Map<Integer, long[]> counts = new HashMap<>();
+  private final Map<Integer, ArrowPartition.Part> uncounted = new HashMap<>();
   private final Map<Integer, Segment> written = new HashMap<>();
 
-  /**
-   * The first partition of which not all is announced, and what is announced of it; whether
-   * anything ever was.
-   */
+  /** The first partition that is not announced completely, and its announced part. */
   private int next;
 
   private Segment announced;
   private boolean hasAnnounced;
 
-  /** `announcer` is null for a result that is wanted as a whole. */
+  /** `notifier` is null for a result that is read as a whole. */
   public ResultSpool(
-      StatementRequest request, PythonCallbacks questions, FirstRowsNotifier announcer) {
-    this(new File(request.spoolPath), request, questions, announcer);
+      StatementRequest request, PythonCallbacks callbacks, FirstRowsNotifier notifier) {
+    this(new File(request.spoolPath), request, callbacks, notifier);
   }
 
   private ResultSpool(
       File folder,
       StatementRequest request,
-      PythonCallbacks questions,
-      FirstRowsNotifier announcer) {
+      PythonCallbacks callbacks,
+      FirstRowsNotifier notifier) {
     this.folder = folder;
     this.request = request;
-    this.questions = questions;
-    this.announcer = announcer;
-    GROWING.put(folder.getPath(), this);
+    this.callbacks = callbacks;
+    this.notifier = notifier;
+    OPEN.put(folder.getPath(), this);
   }
 
   /**
-   * For the rows of another run of the query, in place of this one, which is closed: in a folder of
-   * its own, for tasks of the run that failed may still write. Files of which nobody was told go,
-   * and their bytes are granted.
+   * Returns a spool for another run of the query, in place of this one, which is closed. It has its
+   * own folder, since tasks of the failed run may still write. Files that were not announced are
+   * deleted, and their bytes stay granted.
    */
-  public ResultSpool again(FirstRowsNotifier announcer) throws IOException {
+  public ResultSpool again(FirstRowsNotifier notifier) throws IOException {
     File other = new File(folder, "again");
     if (!other.mkdir()) throw new IOException("There is no folder for the result");
-    ResultSpool spool = new ResultSpool(other, request, questions, announcer);
+    ResultSpool spool = new ResultSpool(other, request, callbacks, notifier);
     if (hasAnnounced()) return spool;
-    File[] files = folder.listFiles();
-    for (int i = 0; files != null && i < files.length; i++)
-      if (files[i].isFile()) files[i].delete();
+    File[] files = folder.listFiles(File::isFile);
+    for (File file : files == null ? new File[0] : files) file.delete();
     synchronized (granting) {
-      spool.granted = granted;
+      spool.grantedBytes = grantedBytes;
     }
     return spool;
   }
 
-  /** Where tasks of this process write the files of their partitions. */
+  /** Returns the folder in which tasks of this process write the files of their partitions. */
   public String folder() {
     return folder.getPath();
   }
 
   /**
-   * Called by a task of this process whose partition has `more` bytes in the file at `path`, so
-   * `size` so far.
+   * Called by a task of this process whose partition has `more` bytes in the file at `path`, which
+   * has `size` bytes.
    */
   static void grown(String folder, int partition, String path, long more, long size)
       throws IOException {
-    ResultSpool spool = GROWING.get(folder);
+    ResultSpool spool = OPEN.get(folder);
     if (spool == null) return;
     spool.count(more);
-    if (spool.announcer != null) spool.grown(partition, new Segment(path, 0, size));
+    if (spool.notifier != null) spool.grown(partition, new Segment(path, 0, size));
   }
 
-  synchronized void grown(int partition, Segment file) throws IOException {
-    written.put(Integer.valueOf(partition), file);
+  private synchronized void grown(int partition, Segment file) throws IOException {
+    written.put(partition, file);
     announce();
   }
 
-  /**
-   * Counts bytes of files; where Python grants no more, that is told to the statement there, and
-   * the task fails.
-   */
+  /** Counts bytes of files. If Python grants no more, the task and the statement fail. */
   private void count(long more) throws IOException {
     synchronized (granting) {
-      filed += more;
-      if (filed <= granted) return;
-      ObjectNode question = StatementRequest.JSON.createObjectNode();
-      question.put("statement", request.id);
-      question.put("disk_bytes", Math.max(filed - granted, GRANT_BYTES));
-      question.put("needed", filed - granted);
-      granted += questions.value(question).get("granted").longValue();
+      fileBytes += more;
+      long needed = fileBytes - grantedBytes;
+      if (needed <= 0) return;
+      ObjectNode grant = StatementRequest.JSON.createObjectNode();
+      grant.put("statement", request.id);
+      grant.put("disk_bytes", Math.max(needed, GRANT_BYTES));
+      grant.put("needed", needed);
+      grantedBytes += callbacks.value(grant).get("granted").longValue();
     }
   }
 
-  /** Whether Python was told of rows, which are final. */
+  /** Returns whether rows were announced to Python, which are final. */
   public synchronized boolean hasAnnounced() {
     return hasAnnounced;
   }
 
   /**
-   * False as soon as the result is larger than its limit, or there is enough of it; nothing more is
-   * kept then.
+   * Adds a part. Returns false if the result exceeds its limit or is complete; later parts are
+   * dropped.
    */
   public synchronized boolean add(int partition, ArrowPartition.Part part) throws IOException {
     if (hasEnough()) return false;
-    total += part.size;
+    totalBytes += part.size();
     if (exceeded()) return false;
     ended.set(partition);
-    counts.put(Integer.valueOf(partition), new long[] {part.rows, part.values});
-    written.remove(Integer.valueOf(partition));
-    if (part.size > 0) segments.put(Integer.valueOf(partition), kept(part));
+    uncounted.put(partition, part.withoutBytes());
+    written.remove(partition);
+    if (part.size() > 0) segments.put(partition, stored(part));
     announce();
     for (; ended.get(firstOpen) && !hasEnough(); firstOpen++) {
-      long[] count = counts.remove(Integer.valueOf(firstOpen));
-      rows += count[0];
-      values += count[1];
+      ArrowPartition.Part counted = uncounted.remove(firstOpen);
+      rows += counted.rows();
+      values += counted.values();
     }
     return !hasEnough();
   }
 
-  /** Whether the partitions before the first open one have all that is wanted. */
+  /** Returns whether the partitions before the first open one have all wanted rows. */
   public synchronized boolean hasEnough() {
     return rows >= request.rowsWanted || values > request.bytesWanted;
   }
 
-  private Segment kept(ArrowPartition.Part part) throws IOException {
-    if (part.path != null) return new Segment(part.path, 0, part.size);
-    if (inline + part.size > MEMORY_MAX) spill();
-    Segment segment = new Segment(null, inline, part.size);
-    if (spilled != null) count(part.size);
-    (spilled == null ? memory : spilled).write(part.bytes);
-    inline += part.size;
+  private Segment stored(ArrowPartition.Part part) throws IOException {
+    if (part.path() != null) return new Segment(part.path(), 0, part.size());
+    if (inlineBytes + part.size() > MEMORY_BYTES_MAX) spill();
+    Segment segment = new Segment(null, inlineBytes, part.size());
+    if (spilled != null) count(part.size());
+    (spilled == null ? memory : spilled).write(part.bytes());
+    inlineBytes += part.size();
     return segment;
   }
 
@@ -199,30 +192,29 @@ public final class ResultSpool {
     memory.reset();
   }
 
-  /** A result that fits in memory so far is not announced. */
+  /** Announces new rows. A result that fits in memory so far is not announced. */
   private void announce() throws IOException {
-    if (announcer == null
+    if (notifier == null
         || (spilled == null && written.isEmpty() && announced == null && !hasFile())) return;
     spill();
     for (; ended.get(next); next++) {
-      Segment segment = segments.get(Integer.valueOf(next));
+      Segment segment = segments.get(next);
       if (segment != null) announce(segment);
       else if (announced != null) throw computedAgain();
       announced = null;
     }
-    Segment file = written.get(Integer.valueOf(next));
+    Segment file = written.get(next);
     if (file != null) announce(file);
   }
 
   private boolean hasFile() {
-    for (Segment segment : segments.values()) if (segment.path != null) return true;
-    return false;
+    return segments.values().stream().anyMatch(segment -> segment.path != null);
   }
 
   private void announce(Segment segment) {
-    if (announced != null && !announced.path.equals(segment.path))
-      throw computedAgain(); // only files grow
-    announcer.rows(
+    // Another file than before means that Spark has computed the partition again.
+    if (announced != null && !announced.path.equals(segment.path)) throw computedAgain();
+    notifier.rows(
         segment.path != null
             ? segment
             : new Segment(spillFile().getPath(), segment.offset, segment.length));
@@ -240,20 +232,20 @@ public final class ResultSpool {
   }
 
   public synchronized boolean exceeded() {
-    return !hasEnough() && total > request.resultBytesMax;
+    return !hasEnough() && totalBytes > request.resultBytesMax;
   }
 
-  /** Of the rows that are wanted. */
+  /** Returns the segments of the wanted rows. */
   public synchronized Iterable<Segment> segments() {
-    return segments.headMap(Integer.valueOf(firstOpen)).values();
+    return segments.headMap(firstOpen).values();
   }
 
-  /** The file of the segments without a path, or null while they fit in memory. */
+  /** Returns the file of the segments without a path, or null while they fit in memory. */
   public synchronized String spillPath() {
     return spilled == null ? null : spillFile().getPath();
   }
 
-  /** How many there are in all segments. */
+  /** Returns the number of rows in all segments. */
   public synchronized long rows() {
     return rows;
   }
@@ -263,14 +255,14 @@ public final class ResultSpool {
   }
 
   public void close() throws IOException {
-    GROWING.remove(folder.getPath());
+    OPEN.remove(folder.getPath());
     synchronized (this) {
-      if (announcer != null) announcer.close();
+      if (notifier != null) notifier.close();
       if (spilled != null) spilled.close();
     }
   }
 
-  /** Where a partition's bytes are: `path` null means the spill file, or the bytes in memory. */
+  /** Location of a partition's bytes; without `path`, the spill file or the bytes in memory. */
   public static final class Segment {
     public final String path;
     public final long offset;

@@ -2,9 +2,8 @@ package deltagateway.scan;
 
 import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.StatementRequest;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -18,15 +17,15 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.Metadata;
 
 /**
- * The columns of a scan that are made of what is read, known again in the filters of an optimized
- * query: there the expression stands that makes them. One that the optimizer has changed in another
- * way is not known, and is no condition to choose files by.
+ * Finds columns of a scan that are computed from physical columns in the filters of an optimized
+ * query, which have the column's expression instead of its name. A filter on an expression that the
+ * optimizer has changed does not prune files.
  */
 public final class ComputedColumns {
   private final SparkSession spark;
   private final PrunedFileIndex files;
 
-  /** Name -> {@link Form}; made for the first filter on such a column. */
+  /** Expressions by the names of their columns; created for the first filter on such a column. */
   private Map<String, Form> forms;
 
   public ComputedColumns(SparkSession spark, PrunedFileIndex files) {
@@ -34,66 +33,51 @@ public final class ComputedColumns {
     this.files = files;
   }
 
-  /** The name of the column that an expression over what is read makes; null where it is none. */
+  /** Returns the name of the column that an expression computes, or null if there is none. */
   public synchronized String name(Expression expression) {
     if (expression instanceof AttributeReference || expression.references().size() != 1)
       return null;
-    Attribute read = (Attribute) expression.references().head();
-    if (!read.metadata().contains(StatementRequest.Scan.READ)) return null;
+    Attribute source = expression.references().toSeq().head();
+    if (!source.metadata().contains(StatementRequest.Scan.READ)) return null;
     if (forms == null) forms = forms();
-    Form form = forms.get(read.name());
-    return form != null && form.isOf(expression) ? read.name() : null;
+    Form form = forms.get(source.name());
+    return form != null && form.matches(expression) ? source.name() : null;
   }
 
   private Map<String, Form> forms() {
     Map<String, Form> found = new HashMap<>();
-    LogicalPlan shown = new TableScan(spark, files).optimizedColumns();
-    if (!(shown instanceof Project)) return found;
-    for (Iterator<NamedExpression> columns =
-            ScalaConversions.list(((Project) shown).projectList()).iterator();
-        columns.hasNext(); ) {
-      NamedExpression column = columns.next();
-      if (!(column instanceof Alias) || ((Alias) column).child().references().size() != 1) continue;
-      Expression value = ((Alias) column).child();
-      Attribute read = (Attribute) value.references().head();
-      if (((Alias) column).name().equals(read.name()))
-        found.put(read.name(), new Form(read, value));
+    LogicalPlan columns = new TableScan(spark, files).optimizedColumns();
+    if (!(columns instanceof Project project)) return found;
+    for (NamedExpression column : ScalaConversions.list(project.projectList())) {
+      if (!(column instanceof Alias alias) || alias.child().references().size() != 1) continue;
+      Attribute source = alias.child().references().toSeq().head();
+      if (alias.name().equals(source.name()))
+        found.put(source.name(), Form.of(source, alias.child()));
     }
     return found;
   }
 
-  /** An expression, whichever id its only column has. */
-  private static final class Form {
-    private final AttributeReference column;
-    private final Expression value;
-
-    Form(Attribute read, Expression value) {
-      this.column =
+  /** An expression of one column, for any id of the column. */
+  private record Form(AttributeReference column, Expression value) {
+    static Form of(Attribute source, Expression value) {
+      AttributeReference column =
           new AttributeReference(
-              read.name(),
-              read.dataType(),
+              source.name(),
+              source.dataType(),
               true,
               Metadata.empty(),
               NamedExpression$.MODULE$.newExprId(),
-              ScalaConversions.seq(new ArrayList<>()));
-      this.value = general(value);
+              ScalaConversions.seq(List.of()));
+      return new Form(column, general(value, column));
     }
 
-    boolean isOf(Expression expression) {
-      return general(expression).semanticEquals(value);
+    boolean matches(Expression expression) {
+      return general(expression, column).semanticEquals(value);
     }
 
-    private Expression general(Expression expression) {
+    private static Expression general(Expression expression, AttributeReference column) {
       return expression.transformUp(
-          new scala.runtime.AbstractPartialFunction() {
-            public boolean isDefinedAt(Object node) {
-              return node instanceof AttributeReference;
-            }
-
-            public Object applyOrElse(Object node, scala.Function1 otherwise) {
-              return isDefinedAt(node) ? column : otherwise.apply(node);
-            }
-          });
+          ScalaConversions.rewrite(node -> node instanceof AttributeReference ? column : node));
     }
   }
 }

@@ -11,26 +11,28 @@ import deltagateway.scan.formats.TableParquetFormat;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.types.StructType;
+import scala.Option;
 
-/** Files that are no table's, or not Parquet, read by Spark's own readers where they really lie. */
-public final class ExternalFiles {
+/** Formats and columns of files that belong to no table, or that are not Parquet. */
+final class ExternalFiles {
   private ExternalFiles() {}
 
   static FileFormat format(StatementRequest.Scan scan) {
-    if (scan.format.kind.equals("csv")) return new ConfinedCsvFormat(scan);
-    if (scan.format.kind.equals("json")) return new ConfinedJsonFormat(scan);
-    if (scan.format.kind.equals("text")) return new ConfinedTextFormat(scan);
-    if (scan.format.kind.equals("orc")) return new TableOrcFormat(scan);
-    if (scan.format.kind.equals("avro")) return new TableAvroFormat(scan);
-    return new TableParquetFormat(scan, false);
+    return switch (scan.format.kind) {
+      case "csv" -> new ConfinedCsvFormat(scan);
+      case "json" -> new ConfinedJsonFormat(scan);
+      case "text" -> new ConfinedTextFormat(scan);
+      case "orc" -> new TableOrcFormat(scan);
+      case "avro" -> new TableAvroFormat(scan);
+      default -> new TableParquetFormat(scan, false);
+    };
   }
 
-  /** The columns that the files have, which may take a job to find out. */
+  /** Returns the columns that Spark infers from the files, which may take a job. */
   static StructType columns(
       SparkSession spark, StatementRequest.Scan scan, FileFormat format, PrunedFileIndex files) {
-    scala.Option<StructType> found =
-        format.inferSchema(spark, scan.format.options, files.statuses());
-    if (!found.isDefined() || found.get().length() == 0)
+    Option<StructType> found = format.inferSchema(spark, scan.format.options, files.statuses());
+    if (found.isEmpty() || found.get().length() == 0)
       throw new RejectionException("no columns", scan.root);
     return found.get().asNullable();
   }

@@ -8,138 +8,122 @@ import deltagateway.protocol.FilterJson;
 import deltagateway.protocol.PythonCallbacks;
 import deltagateway.protocol.StatementRequest;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
 
 /**
- * The files of one scan, asked for when Spark plans with its filters: Python answers from the log's
- * statistics with the files that may hold matching rows, and no others cross over. A question is
- * asked once, however often Spark plans.
+ * Lists the files of one scan when Spark plans it with its filters. Python prunes the files by
+ * partition values and statistics and returns the others. Each list is requested once, however
+ * often Spark plans.
  */
 public final class FileListing {
-  private final PythonCallbacks questions;
+  private final PythonCallbacks callbacks;
   private final String statementId;
   private final int scan;
   private final StructType constants;
   private final String timeZone;
 
-  /** Question -> {@link Asked}. */
-  private final Map<String, Asked> answers = new LinkedHashMap<>();
+  /** Answers by their requests. */
+  private final Map<String, Answer> answers = new LinkedHashMap<>();
 
   private final Map<String, ScanEstimate> estimates = new HashMap<>();
 
-  /** Of which it does not matter which they are; 0: all. */
+  /** The number of rows that suffice, whichever these are; 0 for all. */
   private long rowsWanted;
 
   private boolean leavesOut;
-  private ComputedColumns shown;
+  private ComputedColumns computedColumns;
 
-  /** A question has the statement, the scan, filters and the zone. */
+  /** A request has the statement, the scan, filters and the time zone. */
   public FileListing(
-      PythonCallbacks questions,
+      PythonCallbacks callbacks,
       String statementId,
       int scan,
       StructType constants,
       String timeZone) {
-    this.questions = questions;
+    this.callbacks = callbacks;
     this.statementId = statementId;
     this.scan = scan;
     this.constants = constants;
     this.timeZone = timeZone;
   }
 
-  /** Before anything is asked: columns of the scan that are made of what is read. */
+  /** Sets the scan's computed columns, before the first list. */
   public void show(ComputedColumns columns) {
-    shown = columns;
+    computedColumns = columns;
   }
 
-  /**
-   * From now on the files that are listed need not have more than so many rows that the filters
-   * leave; 0: all.
-   */
+  /** Limits later lists to files with so many rows that match the filters; 0 for all. */
   public synchronized void want(long rows) {
     rowsWanted = rows;
     leavesOut = false;
   }
 
-  /** Whether files were left out that may have such rows. */
+  /** Returns whether a limited list left out files that may have matching rows. */
   public synchronized boolean leavesOut() {
     return leavesOut;
   }
 
-  /** The files that the filters leave, and perhaps more. */
-  synchronized ScanFiles list(
-      scala.collection.immutable.Seq<Expression> partitionFilters,
-      scala.collection.immutable.Seq<Expression> dataFilters) {
-    ObjectNode question = question(partitionFilters, dataFilters);
-    if (rowsWanted > 0) question.put("rows", rowsWanted);
-    String text = question.toString();
-    Asked asked = answers.get(text);
-    if (asked == null) {
-      asked = new Asked(partitionFilters, dataFilters, ask(question));
-      answers.put(text, asked);
-    }
-    leavesOut |= asked.answer.isPart();
-    return asked.answer;
+  /** Returns the files that may have rows that match the filters. */
+  synchronized ScanFiles list(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
+    ObjectNode request = request(partitionFilters, dataFilters);
+    if (rowsWanted > 0) request.put("rows", rowsWanted);
+    ScanFiles files =
+        answers.computeIfAbsent(
+                request.toString(),
+                key -> new Answer(partitionFilters, dataFilters, files(request)))
+            .files;
+    leavesOut |= files.isPart();
+    return files;
   }
 
-  /** All that was asked so far for files. */
-  public synchronized List<Asked> asked() {
-    return new ArrayList<>(answers.values());
+  /** Returns all lists so far. */
+  public synchronized List<Answer> answers() {
+    return List.copyOf(answers.values());
   }
 
-  /** Whether what was asked elsewhere has the same answers here. */
-  public boolean answers(List<Asked> elsewhere) {
-    for (int i = 0; i < elsewhere.size(); i++) {
-      Asked asked = elsewhere.get(i);
-      if (!list(asked.partitionFilters, asked.dataFilters).isSame(asked.answer)) return false;
-    }
-    return true;
+  /** Returns whether the answers of another listing hold for this one. */
+  public boolean hasSame(List<Answer> others) {
+    return others.stream()
+        .allMatch(other -> list(other.partitionFilters, other.dataFilters).isSame(other.files));
   }
 
   /**
-   * Of the files that the filters leave, and of columns by their names. They are not said to be
-   * read.
+   * Returns an estimate for the files that match the filters, with statistics of the columns. It
+   * does not count as a read of the files.
    */
-  public synchronized ScanEstimate estimate(
-      scala.collection.immutable.Seq<Expression> filters, Collection<String> columns) {
-    ObjectNode question = question(filters, ScalaConversions.seq(new ArrayList<>()));
-    ArrayNode asked = question.putArray("estimate");
-    for (Iterator<String> names = new TreeSet<>(columns).iterator(); names.hasNext(); )
-      asked.add(names.next());
-    String text = question.toString();
-    ScanEstimate answer = estimates.get(text);
-    if (answer == null) {
-      try {
-        answer = new ScanEstimate(questions.value(question));
-      } catch (IOException failure) {
-        throw new IllegalStateException("no estimate", failure);
-      }
-      estimates.put(text, answer);
-    }
-    return answer;
+  public synchronized ScanEstimate estimate(Seq<Expression> filters, Collection<String> columns) {
+    ObjectNode request = request(filters, ScalaConversions.seq(List.of()));
+    ArrayNode names = request.putArray("estimate");
+    new TreeSet<>(columns).forEach(names::add);
+    return estimates.computeIfAbsent(request.toString(), key -> estimate(request));
   }
 
-  private ObjectNode question(
-      scala.collection.immutable.Seq<Expression> partitionFilters,
-      scala.collection.immutable.Seq<Expression> dataFilters) {
-    ObjectNode question = StatementRequest.JSON.createObjectNode();
-    question.put("statement", statementId).put("scan", scan).put("zone", timeZone);
-    question.set("filters", new FilterJson(shown).of(partitionFilters, dataFilters));
-    return question;
-  }
-
-  private ScanFiles ask(ObjectNode question) {
+  private ScanEstimate estimate(ObjectNode request) {
     try {
-      return questions.files(question, constants, timeZone);
+      return new ScanEstimate(callbacks.value(request));
+    } catch (IOException failure) {
+      throw new IllegalStateException("no estimate", failure);
+    }
+  }
+
+  private ObjectNode request(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
+    ObjectNode request = StatementRequest.JSON.createObjectNode();
+    request.put("statement", statementId).put("scan", scan).put("zone", timeZone);
+    request.set("filters", new FilterJson(computedColumns).of(partitionFilters, dataFilters));
+    return request;
+  }
+
+  private ScanFiles files(ObjectNode request) {
+    try {
+      return callbacks.files(request, constants, timeZone);
     } catch (RuntimeException failure) {
       throw failure;
     } catch (Exception failure) {
@@ -147,19 +131,7 @@ public final class FileListing {
     }
   }
 
-  /** The filters that files were asked for by, and those files. */
-  public static final class Asked {
-    final scala.collection.immutable.Seq<Expression> partitionFilters;
-    final scala.collection.immutable.Seq<Expression> dataFilters;
-    public final ScanFiles answer;
-
-    Asked(
-        scala.collection.immutable.Seq<Expression> partitionFilters,
-        scala.collection.immutable.Seq<Expression> dataFilters,
-        ScanFiles answer) {
-      this.partitionFilters = partitionFilters;
-      this.dataFilters = dataFilters;
-      this.answer = answer;
-    }
-  }
+  /** Files that were listed for filters. */
+  public record Answer(
+      Seq<Expression> partitionFilters, Seq<Expression> dataFilters, ScanFiles files) {}
 }

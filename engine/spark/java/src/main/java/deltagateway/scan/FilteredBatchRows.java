@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
@@ -26,67 +27,59 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.Function1;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
 
 /**
- * Turns batches into rows: those for which all conditions are true, one after the other, as Spark's
- * filter evaluates them. Whole numbers, dates, times and texts that equal a value are looked for in
- * a column at once, and a text of a dictionary is compared once; all other conditions are evaluated
- * by Spark's expressions, on the rows that are left.
+ * Returns the rows of batches for which all conditions are true, as Spark's filter evaluates them.
+ * Equality with integers, dates, timestamps and strings is evaluated for a whole column, and once
+ * for each distinct string of a dictionary. Spark's expressions evaluate all other conditions, on
+ * the rows that are left.
+ *
+ * <p>Conditions and columns have positions in a batch for their columns.
  */
-public final class FilteredBatchRows extends scala.runtime.AbstractFunction1
-    implements Serializable {
-  private final Expression[] conditions;
-  private final scala.collection.immutable.Seq<Expression> columns;
-
-  /** Both are of columns by their places in a batch. */
-  public FilteredBatchRows(
-      Expression[] conditions, scala.collection.immutable.Seq<Expression> columns) {
-    this.conditions = conditions;
-    this.columns = columns;
-  }
-
-  public Object apply(Object batches) {
-    Condition[] prepared = new Condition[conditions.length];
-    for (int i = 0; i < prepared.length; i++) prepared[i] = prepared(conditions[i]);
-    return new Rows(
-        (scala.collection.Iterator<ColumnarBatch>) batches,
-        prepared,
-        UnsafeProjection$.MODULE$.create(columns));
+public record FilteredBatchRows(Expression[] conditions, Seq<Expression> columns)
+    implements Function1<Iterator<ColumnarBatch>, Iterator<InternalRow>>, Serializable {
+  @Override
+  public Iterator<InternalRow> apply(Iterator<ColumnarBatch> batches) {
+    List<Condition> prepared = Arrays.stream(conditions).map(FilteredBatchRows::prepared).toList();
+    return new Rows(batches, prepared, UnsafeProjection$.MODULE$.create(columns));
   }
 
   private static Condition prepared(Expression condition) {
-    boolean isEquality = condition instanceof EqualTo || condition instanceof In;
-    List<Expression> operands =
-        isEquality ? ScalaConversions.list(condition.children()) : new ArrayList<>();
-    if (!isEquality || !(operands.get(0) instanceof BoundReference))
-      return new Evaluated(condition);
-    BoundReference column = (BoundReference) operands.get(0);
+    if (!(condition instanceof EqualTo || condition instanceof In)) return new Evaluated(condition);
+    List<Expression> operands = ScalaConversions.list(condition.children());
+    if (!(operands.get(0) instanceof BoundReference column)) return new Evaluated(condition);
     List<Object> values = new ArrayList<>();
-    for (int i = 1; i < operands.size(); i++) {
-      if (!(operands.get(i) instanceof Literal)) return new Evaluated(condition);
-      values.add(((Literal) operands.get(i)).value());
+    for (Expression operand : operands.subList(1, operands.size())) {
+      if (!(operand instanceof Literal literal) || literal.value() == null)
+        return new Evaluated(condition);
+      values.add(literal.value());
     }
-    if (values.contains(null)) return new Evaluated(condition);
     DataType type = column.dataType();
-    if (type.equals(StringType$.MODULE$)) return new Texts(column.ordinal(), values);
-    if (type instanceof IntegerType || type instanceof DateType)
-      return new Numbers(column.ordinal(), values, false);
+    if (type.equals(StringType$.MODULE$))
+      return new Strings(column.ordinal(), values.toArray(new UTF8String[0]));
+    boolean isInt = type instanceof IntegerType || type instanceof DateType;
     boolean isLong =
         type instanceof LongType
             || type instanceof TimestampType
             || type instanceof TimestampNTZType;
-    return isLong ? new Numbers(column.ordinal(), values, true) : new Evaluated(condition);
+    return isInt || isLong
+        ? new Numbers(column.ordinal(), values, isLong)
+        : new Evaluated(condition);
   }
 
-  private abstract static class Condition {
+  private interface Condition {
     /**
-     * Keeps of the first `count` places in `rows` those of rows for which it is true; how many
-     * these are.
+     * Moves those of the first `count` rows for which it is true to the start of `rows`, and
+     * returns their number.
      */
-    abstract int keep(ColumnarBatch batch, int[] rows, int count);
+    int filter(ColumnarBatch batch, int[] rows, int count);
   }
 
-  private static final class Numbers extends Condition {
+  private static final class Numbers implements Condition {
     private final int column;
     private final boolean isLong;
     private final long[] values;
@@ -94,112 +87,104 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1
     Numbers(int column, List<Object> values, boolean isLong) {
       this.column = column;
       this.isLong = isLong;
-      this.values = new long[values.size()];
-      for (int i = 0; i < this.values.length; i++)
-        this.values[i] = ((Number) values.get(i)).longValue();
-      Arrays.sort(this.values);
+      this.values =
+          values.stream().mapToLong(value -> ((Number) value).longValue()).sorted().toArray();
     }
 
-    int keep(ColumnarBatch batch, int[] rows, int count) {
+    @Override
+    public int filter(ColumnarBatch batch, int[] rows, int count) {
       ColumnVector numbers = batch.column(column);
       boolean hasNull = numbers.hasNull();
       boolean isOne = values.length == 1;
       long first = values[0];
-      int kept = 0;
+      int matches = 0;
       for (int i = 0; i < count; i++) {
         int row = rows[i];
         if (hasNull && numbers.isNullAt(row)) continue;
         long number = isLong ? numbers.getLong(row) : numbers.getInt(row);
-        if (isOne ? number == first : Arrays.binarySearch(values, number) >= 0) rows[kept++] = row;
+        if (isOne ? number == first : Arrays.binarySearch(values, number) >= 0)
+          rows[matches++] = row;
       }
-      return kept;
+      return matches;
     }
   }
 
-  private static final class Texts extends Condition {
+  private record Strings(int column, UTF8String[] values) implements Condition {
     private static final byte UNEQUAL = 1;
     private static final byte EQUAL = 2;
 
-    private final int column;
-    private final UTF8String[] values;
-
-    Texts(int column, List<Object> values) {
-      this.column = column;
-      this.values = values.toArray(new UTF8String[0]);
-    }
-
-    int keep(ColumnarBatch batch, int[] rows, int count) {
-      ColumnVector texts = batch.column(column);
-      boolean hasNull = texts.hasNull();
-      WritableColumnVector places = places(texts);
-      byte[] compared = new byte[places == null ? 0 : 16];
-      int kept = 0;
+    @Override
+    public int filter(ColumnarBatch batch, int[] rows, int count) {
+      ColumnVector strings = batch.column(column);
+      boolean hasNull = strings.hasNull();
+      WritableColumnVector ids = dictionaryIds(strings);
+      byte[] compared = new byte[ids == null ? 0 : 16]; // by dictionary id; 0: not yet
+      int matches = 0;
       for (int i = 0; i < count; i++) {
         int row = rows[i];
-        if (hasNull && texts.isNullAt(row)) continue;
+        if (hasNull && strings.isNullAt(row)) continue;
         boolean isEqual;
-        if (places == null) {
-          isEqual = isEqual(texts.getUTF8String(row));
+        if (ids == null) {
+          isEqual = isEqual(strings.getUTF8String(row));
         } else {
-          int place = places.getDictId(row);
-          if (place >= compared.length)
-            compared = Arrays.copyOf(compared, Math.max(place + 1, 2 * compared.length));
-          if (compared[place] == 0)
-            compared[place] = isEqual(texts.getUTF8String(row)) ? EQUAL : UNEQUAL;
-          isEqual = compared[place] == EQUAL;
+          int id = ids.getDictId(row);
+          if (id >= compared.length)
+            compared = Arrays.copyOf(compared, Math.max(id + 1, 2 * compared.length));
+          if (compared[id] == 0)
+            compared[id] = isEqual(strings.getUTF8String(row)) ? EQUAL : UNEQUAL;
+          isEqual = compared[id] == EQUAL;
         }
-        if (isEqual) rows[kept++] = row;
+        if (isEqual) rows[matches++] = row;
       }
-      return kept;
+      return matches;
     }
 
-    /** In the dictionary of the batch; null where it has none. */
-    private static WritableColumnVector places(ColumnVector texts) {
-      if (!(texts instanceof WritableColumnVector)
-          || !((WritableColumnVector) texts).hasDictionary()) return null;
-      return ((WritableColumnVector) texts).getDictionaryIds();
+    /** Returns null for a vector without a dictionary. */
+    private static WritableColumnVector dictionaryIds(ColumnVector strings) {
+      return strings instanceof WritableColumnVector vector && vector.hasDictionary()
+          ? vector.getDictionaryIds()
+          : null;
     }
 
-    private boolean isEqual(UTF8String text) {
-      for (int i = 0; i < values.length; i++) if (text.equals(values[i])) return true;
+    private boolean isEqual(UTF8String string) {
+      for (UTF8String value : values) if (string.equals(value)) return true;
       return false;
     }
   }
 
-  private static final class Evaluated extends Condition {
+  private static final class Evaluated implements Condition {
     private final BasePredicate condition;
 
     Evaluated(Expression condition) {
       this.condition = Predicate.createInterpreted(condition);
-      this.condition.initialize(0); // nothing in it is by chance
+      this.condition.initialize(0); // the conditions of a point lookup are deterministic
     }
 
-    int keep(ColumnarBatch batch, int[] rows, int count) {
-      int kept = 0;
+    @Override
+    public int filter(ColumnarBatch batch, int[] rows, int count) {
+      int matches = 0;
       for (int i = 0; i < count; i++)
-        if (condition.eval(batch.getRow(rows[i]))) rows[kept++] = rows[i];
-      return kept;
+        if (condition.eval(batch.getRow(rows[i]))) rows[matches++] = rows[i];
+      return matches;
     }
   }
 
-  private static final class Rows extends scala.collection.AbstractIterator {
-    private final scala.collection.Iterator<ColumnarBatch> batches;
-    private final Condition[] conditions;
+  private static final class Rows extends AbstractIterator<InternalRow> {
+    private final Iterator<ColumnarBatch> batches;
+    private final List<Condition> conditions;
     private final UnsafeProjection columns;
     private ColumnarBatch batch;
     private int[] rows = new int[0];
     private int count;
     private int next;
 
-    Rows(
-        scala.collection.Iterator<ColumnarBatch> batches,
-        Condition[] conditions,
-        UnsafeProjection columns) {
+    Rows(Iterator<ColumnarBatch> batches, List<Condition> conditions, UnsafeProjection columns) {
       this.batches = batches;
       this.conditions = conditions;
       this.columns = columns;
     }
 
+    @Override
     public boolean hasNext() {
       while (next == count && batches.hasNext()) {
         batch = batches.next();
@@ -207,13 +192,13 @@ public final class FilteredBatchRows extends scala.runtime.AbstractFunction1
         count = batch.numRows();
         if (rows.length < count) rows = new int[count];
         for (int row = 0; row < count; row++) rows[row] = row;
-        for (int i = 0; i < conditions.length && count > 0; i++)
-          count = conditions[i].keep(batch, rows, count);
+        for (Condition condition : conditions) count = condition.filter(batch, rows, count);
       }
       return next < count;
     }
 
-    public Object next() {
+    @Override
+    public InternalRow next() {
       if (!hasNext()) throw new NoSuchElementException();
       return columns.apply(batch.getRow(rows[next++]));
     }

@@ -3,7 +3,7 @@ package deltagateway.scan;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.RejectionException;
 import java.io.Serializable;
-import java.util.Collections;
+import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
@@ -33,36 +33,28 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The columns of a table and, of the same shape, those of its files: other names, field ids in the
- * metadata, and a readable type for columns that have no values. Translates what Spark asks of the
- * former into the latter.
+ * Translates schemas and filters from logical to physical columns. Physical columns have the same
+ * shape as the table's, other names, field ids in the metadata, and a readable type for columns
+ * without values.
  */
-public final class PhysicalColumns implements Serializable {
+public record PhysicalColumns(StructType logical, StructType physical) implements Serializable {
   private static final String PUSHED_NAME = "gateway.pushed.name";
   private static final String UNREAD = "gateway.unread";
 
-  /** What Spark does not quote; its parser takes longer than all else that is done for a filter. */
+  /** Names that Spark does not quote. Its parser takes longer than the rest of the translation. */
   private static final Pattern SIMPLE_NAME = Pattern.compile("[a-zA-Z_][a-zA-Z0-9_]*");
 
-  private final StructType logical;
-  private final StructType physical;
-
-  public PhysicalColumns(StructType logical, StructType physical) {
-    this.logical = logical;
-    this.physical = physical;
-  }
-
   /**
-   * Any part of the table's schema as Spark prunes it; fields that are none of the table's stay as
-   * they are.
+   * Returns the physical form of a pruned schema of the table. Fields that are not the table's stay
+   * as they are.
    */
   public StructType of(StructType required) {
     return struct(required, logical, physical);
   }
 
   /**
-   * As {@link #of(StructType)}, of what is read of the files of `relation`. Refuses columns that
-   * they do not let read.
+   * Returns the physical columns that are read from the files of `relation`. Rejects columns that
+   * must not be read.
    */
   public StructType read(StructType required, String relation) {
     StructType found = of(required);
@@ -93,30 +85,22 @@ public final class PhysicalColumns implements Serializable {
   }
 
   private static DataType type(DataType required, DataType logical, DataType physical) {
-    if (required instanceof StructType && logical instanceof StructType) {
-      return struct((StructType) required, (StructType) logical, (StructType) physical);
-    }
-    if (required instanceof ArrayType && logical instanceof ArrayType) {
-      ArrayType array = (ArrayType) required;
+    if (required instanceof StructType struct && logical instanceof StructType from)
+      return struct(struct, from, (StructType) physical);
+    if (required instanceof ArrayType array && logical instanceof ArrayType from) {
       DataType element =
-          type(
-              array.elementType(),
-              ((ArrayType) logical).elementType(),
-              ((ArrayType) physical).elementType());
+          type(array.elementType(), from.elementType(), ((ArrayType) physical).elementType());
       return new ArrayType(element, array.containsNull());
     }
-    if (required instanceof MapType && logical instanceof MapType) {
-      MapType map = (MapType) required;
-      MapType from = (MapType) logical;
+    if (required instanceof MapType map && logical instanceof MapType from) {
       MapType to = (MapType) physical;
       return new MapType(
           type(map.keyType(), from.keyType(), to.keyType()),
           type(map.valueType(), from.valueType(), to.valueType()),
           map.valueContainsNull());
     }
-    return required.equals(logical)
-        ? physical
-        : required; // Spark asks for parts of a variant as a struct of its own
+    // Spark requires parts of a variant as a struct, which is not the logical type.
+    return required.equals(logical) ? physical : required;
   }
 
   private static int indexOf(StructType schema, String name) {
@@ -128,62 +112,57 @@ public final class PhysicalColumns implements Serializable {
   }
 
   /**
-   * A pushed filter on the columns of the files, or null where it is on a constant, or not known
-   * how to say. `byId`: on columns that say by which name.
+   * Returns a pushed filter on physical columns, or null if it is on a constant or has no
+   * translation. With `byId`, only columns with a unique name in all files are translated.
    */
   public Filter of(Filter filter, StructType constants, boolean byId) {
     return of(filter, constants, byId, false);
   }
 
   private Filter of(Filter filter, StructType constants, boolean byId, boolean negated) {
-    if (filter instanceof And) return both((And) filter, constants, byId, negated);
-    if (filter instanceof Or) {
-      Filter left = of(((Or) filter).left(), constants, byId, negated);
-      Filter right = of(((Or) filter).right(), constants, byId, negated);
+    if (filter instanceof And and) {
+      // Both sides or none: under a NOT, one side alone would filter more rows.
+      Filter left = of(and.left(), constants, byId, negated);
+      Filter right = of(and.right(), constants, byId, negated);
+      return left == null || right == null ? null : new And(left, right);
+    }
+    if (filter instanceof Or or) {
+      Filter left = of(or.left(), constants, byId, negated);
+      Filter right = of(or.right(), constants, byId, negated);
       return left == null || right == null ? null : new Or(left, right);
     }
-    if (filter instanceof Not) {
-      Filter child = of(((Not) filter).child(), constants, byId, true);
+    if (filter instanceof Not not) {
+      Filter child = of(not.child(), constants, byId, true);
       return child == null ? null : new Not(child);
     }
     return leaf(filter, constants, byId, negated);
   }
 
-  /** Both sides or none: below a NOT a side alone would say more than the filter does. */
-  private Filter both(And filter, StructType constants, boolean byId, boolean negated) {
-    Filter left = of(filter.left(), constants, byId, negated);
-    Filter right = of(filter.right(), constants, byId, negated);
-    return left == null || right == null ? null : new And(left, right);
-  }
-
   /**
-   * Parquet knows neither that NaN is larger than all and equals itself nor that -0 equals 0, and
-   * writers leave NaN out of the extremes: so of a column of reals only what neither of them
-   * fulfils is told.
+   * Returns whether a filter on floating-point values is true for neither NaN nor zero. In Parquet
+   * NaN is not larger than all values and does not equal itself, -0 does not equal 0, and writers
+   * leave NaN out of minimum and maximum values.
    */
-  private static boolean isOfPlainReals(Filter filter) {
+  private static boolean excludesNanAndZero(Filter filter) {
     if (filter instanceof IsNull || filter instanceof IsNotNull) return true;
-    if (filter instanceof EqualTo) return isPlain(((EqualTo) filter).value());
-    if (filter instanceof EqualNullSafe) return isPlain(((EqualNullSafe) filter).value());
-    if (filter instanceof LessThan) return isPlain(((LessThan) filter).value());
-    if (filter instanceof LessThanOrEqual) return isPlain(((LessThanOrEqual) filter).value());
-    if (!(filter instanceof In)) return false;
-    Object[] values = ((In) filter).values();
-    for (int i = 0; i < values.length; i++) if (!isPlain(values[i])) return false;
-    return true;
+    if (filter instanceof EqualTo equal) return isOrdinary(equal.value());
+    if (filter instanceof EqualNullSafe equal) return isOrdinary(equal.value());
+    if (filter instanceof LessThan less) return isOrdinary(less.value());
+    if (filter instanceof LessThanOrEqual less) return isOrdinary(less.value());
+    return filter instanceof In in
+        && Arrays.stream(in.values()).allMatch(PhysicalColumns::isOrdinary);
   }
 
-  private static boolean isPlain(Object value) {
+  private static boolean isOrdinary(Object value) {
     if (value == null) return true;
-    double real = ((Number) value).doubleValue();
-    return real != 0 && !Double.isNaN(real);
+    double number = ((Number) value).doubleValue();
+    return number != 0 && !Double.isNaN(number);
   }
 
-  private boolean isReal(String name) {
-    List<String> parts = parts(name);
+  private boolean isFloatingPoint(String name) {
     DataType found = logical;
-    for (int i = 0; i < parts.size(); i++) {
-      int at = found instanceof StructType ? indexOf((StructType) found, parts.get(i)) : -1;
+    for (String part : parts(name)) {
+      int at = found instanceof StructType struct ? indexOf(struct, part) : -1;
       if (at < 0) return false;
       found = ((StructType) found).fields()[at].dataType();
     }
@@ -192,37 +171,32 @@ public final class PhysicalColumns implements Serializable {
 
   private Filter leaf(Filter filter, StructType constants, boolean byId, boolean negated) {
     String[] references = filter.references();
-    if (references.length == 1 && isReal(references[0])) {
-      boolean asksForNulls = filter instanceof IsNull || filter instanceof IsNotNull;
-      if (negated ? !asksForNulls : !isOfPlainReals(filter)) return null;
+    if (references.length != 1) return null;
+    if (isFloatingPoint(references[0])) {
+      boolean isOnNulls = filter instanceof IsNull || filter instanceof IsNotNull;
+      if (negated ? !isOnNulls : !excludesNanAndZero(filter)) return null;
     }
-    String name = references.length == 1 ? translated(references[0], constants, byId) : null;
+    String name = translated(references[0], constants, byId);
     if (name == null) return null;
-    if (filter instanceof EqualTo) return new EqualTo(name, ((EqualTo) filter).value());
-    if (filter instanceof EqualNullSafe)
-      return new EqualNullSafe(name, ((EqualNullSafe) filter).value());
-    if (filter instanceof GreaterThan) return new GreaterThan(name, ((GreaterThan) filter).value());
-    if (filter instanceof GreaterThanOrEqual) {
-      return new GreaterThanOrEqual(name, ((GreaterThanOrEqual) filter).value());
-    }
-    if (filter instanceof LessThan) return new LessThan(name, ((LessThan) filter).value());
-    if (filter instanceof LessThanOrEqual)
-      return new LessThanOrEqual(name, ((LessThanOrEqual) filter).value());
-    if (filter instanceof In) return new In(name, ((In) filter).values());
+    if (filter instanceof EqualTo equal) return new EqualTo(name, equal.value());
+    if (filter instanceof EqualNullSafe equal) return new EqualNullSafe(name, equal.value());
+    if (filter instanceof GreaterThan more) return new GreaterThan(name, more.value());
+    if (filter instanceof GreaterThanOrEqual more)
+      return new GreaterThanOrEqual(name, more.value());
+    if (filter instanceof LessThan less) return new LessThan(name, less.value());
+    if (filter instanceof LessThanOrEqual less) return new LessThanOrEqual(name, less.value());
+    if (filter instanceof In in) return new In(name, in.values());
     if (filter instanceof IsNull) return new IsNull(name);
     if (filter instanceof IsNotNull) return new IsNotNull(name);
-    if (filter instanceof StringStartsWith)
-      return new StringStartsWith(name, ((StringStartsWith) filter).value());
-    if (filter instanceof StringEndsWith)
-      return new StringEndsWith(name, ((StringEndsWith) filter).value());
-    if (filter instanceof StringContains)
-      return new StringContains(name, ((StringContains) filter).value());
+    if (filter instanceof StringStartsWith text) return new StringStartsWith(name, text.value());
+    if (filter instanceof StringEndsWith text) return new StringEndsWith(name, text.value());
+    if (filter instanceof StringContains text) return new StringContains(name, text.value());
     return null;
   }
 
   private static List<String> parts(String name) {
     return SIMPLE_NAME.matcher(name).matches()
-        ? Collections.singletonList(name)
+        ? List.of(name)
         : ScalaConversions.list(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
   }
 
@@ -234,11 +208,12 @@ public final class PhysicalColumns implements Serializable {
     DataType from = logical;
     DataType to = physical;
     for (int i = 0; i < found.length; i++) {
-      int at = from instanceof StructType ? indexOf((StructType) from, parts.get(i)) : -1;
+      int at = from instanceof StructType struct ? indexOf(struct, parts.get(i)) : -1;
       if (at < 0) return null;
-      found[i] = ((StructType) to).fields()[at].name();
+      StructField target = ((StructType) to).fields()[at];
+      found[i] = target.name();
       from = ((StructType) from).fields()[at].dataType();
-      to = ((StructType) to).fields()[at].dataType();
+      to = target.dataType();
     }
     return QuotingUtils$.MODULE$.quoted(found);
   }
@@ -248,16 +223,5 @@ public final class PhysicalColumns implements Serializable {
     if (at < 0 || !physical.fields()[at].metadata().contains(PUSHED_NAME)) return null;
     return QuotingUtils$.MODULE$.quoted(
         new String[] {physical.fields()[at].metadata().getString(PUSHED_NAME)});
-  }
-
-  public boolean equals(Object other) {
-    if (this == other) return true;
-    if (!(other instanceof PhysicalColumns)) return false;
-    PhysicalColumns that = (PhysicalColumns) other;
-    return logical.equals(that.logical) && physical.equals(that.physical);
-  }
-
-  public int hashCode() {
-    return 31 * logical.hashCode() + physical.hashCode();
   }
 }

@@ -1,30 +1,25 @@
 package deltagateway.scan;
 
 import deltagateway.internals.ScalaConversions;
-import java.util.List;
 import org.apache.spark.sql.execution.FileSourceScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 
-/** The scans of a physical plan that does not run, wherever they are in it. */
+/** Scans of a physical plan that is explained and does not run. */
 public final class PhysicalScans {
   private PhysicalScans() {}
 
   /**
-   * Asks for the files of each scan, as running it would, except for what only running tells (a
-   * join's other side).
+   * Selects the files of each scan, as an execution would, except for dynamic file pruning, which
+   * needs the rows of the other side of a join.
    */
   public static void chooseFiles(SparkPlan plan) {
-    if (plan instanceof AdaptiveSparkPlanExec) {
-      chooseFiles(((AdaptiveSparkPlanExec) plan).executedPlan());
+    if (plan instanceof AdaptiveSparkPlanExec adaptive) {
+      chooseFiles(adaptive.executedPlan());
       return;
     }
-    if (plan instanceof FileSourceScanExec) ((FileSourceScanExec) plan).selectedPartitions();
-    chooseAll(ScalaConversions.list(plan.children()));
-    chooseAll(ScalaConversions.list(plan.subqueries()));
-  }
-
-  private static void chooseAll(List<SparkPlan> plans) {
-    for (int i = 0; i < plans.size(); i++) chooseFiles(plans.get(i));
+    if (plan instanceof FileSourceScanExec scan) scan.selectedPartitions();
+    ScalaConversions.list(plan.children()).forEach(PhysicalScans::chooseFiles);
+    ScalaConversions.list(plan.subqueries()).forEach(PhysicalScans::chooseFiles);
   }
 }

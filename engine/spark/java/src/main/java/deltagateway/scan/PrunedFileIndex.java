@@ -5,53 +5,55 @@ import deltagateway.optimizer.ScanEstimate;
 import deltagateway.protocol.StatementRequest;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Predicate;
 import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
 
 /**
- * An exact list of data files, each with constants, as Spark's file sources see it.
+ * An exact list of data files with constants, as a file index of Spark.
  *
- * <p>Guarantees: 1. Nothing is listed and no name is interpreted: the files are those of {@link
- * FileListing}, the constants too. 2. Partition filters are applied here, for Spark does not
- * evaluate them again. 3. It carries the id of its statement, so that {@link PlanGuard} can tell it
- * from any other relation. 4. Two indexes of one statement over the same files are equal, so that
- * Spark can reuse exchanges.
+ * <p>Guarantees: 1. No folder is listed and no name is parsed: files and constants are those of
+ * {@link FileListing}. 2. Partition filters are applied here, because Spark does not evaluate them
+ * again. 3. It has the id of its statement, by which {@link PlanGuard} recognizes it. 4. Two
+ * indexes of one statement over the same files are equal, so that Spark can reuse exchanges.
  */
 public final class PrunedFileIndex implements FileIndex {
   private static final long BLOCK_SIZE = 128L << 20;
-  private static final Map<String, Long> NOTHING_COUNTED = Collections.emptyMap();
-  private static final scala.collection.immutable.Seq<Expression> NO_FILTERS =
-      ScalaConversions.seq(new ArrayList<>());
+  private static final Seq<Expression> NO_FILTERS = ScalaConversions.seq(List.of());
 
   private final String statementId;
   private final StatementRequest.Scan scan;
   private final TableRoot root;
   private final FileListing listing;
+
+  /** Null before {@link #estimated}; so are the keys. */
   private final ScanEstimate estimate;
+
   private final Set<Object> joinKeys;
   private final Set<Object> groupKeys;
 
-  /** Column -> how many of its values differ in one of the files ({@link DictionarySizes}). */
+  /** The number of distinct values of columns in one of the files ({@link DictionarySizes}). */
   private final Map<String, Long> counted;
 
-  /** Columns of which the plan is not to know between which bounds they are. */
+  /** Columns whose minimum and maximum values the plan must not use. */
   private final Set<String> unbounded;
 
   public PrunedFileIndex(String statementId, StatementRequest.Scan scan, FileListing listing) {
-    this(statementId, scan, listing, null, null, null, NOTHING_COUNTED, Collections.emptySet());
+    this(statementId, scan, listing, null, null, null, Map.of(), Set.of());
   }
 
   private PrunedFileIndex(
@@ -75,56 +77,46 @@ public final class PrunedFileIndex implements FileIndex {
   }
 
   /**
-   * The same files, with what is known of those that filters leave, in a query that joins or groups
-   * rows by columns.
+   * Returns an index of the same files with an estimate for those that match the filters, in a
+   * query that joins and groups rows by the keys.
    */
   public PrunedFileIndex estimated(
-      scala.collection.immutable.Seq<Expression> filters,
-      Set<String> columns,
-      Set<Object> joinKeys,
-      Set<Object> groupKeys) {
+      Seq<Expression> filters, Set<String> columns, Set<Object> joinKeys, Set<Object> groupKeys) {
     ScanEstimate found = listing.estimate(filters, columns);
     return new PrunedFileIndex(
-        statementId,
-        scan,
-        listing,
-        found,
-        joinKeys,
-        groupKeys,
-        NOTHING_COUNTED,
-        Collections.emptySet());
+        statementId, scan, listing, found, joinKeys, groupKeys, Map.of(), Set.of());
   }
 
   /**
-   * With what is known of those of a plan that was kept: it was made of tables of the same sizes.
+   * Returns an index with the estimate of a cached plan, which is over tables of the same sizes.
    */
-  public PrunedFileIndex estimatedAs(PrunedFileIndex before) {
+  public PrunedFileIndex estimatedAs(PrunedFileIndex cached) {
     return new PrunedFileIndex(
         statementId,
         scan,
         listing,
-        before.estimate,
-        before.joinKeys,
-        before.groupKeys,
-        before.counted,
-        before.unbounded);
+        cached.estimate,
+        cached.joinKeys,
+        cached.groupKeys,
+        cached.counted,
+        cached.unbounded);
   }
 
-  /** With numbers that are good enough to order joins by. */
+  /** Returns an index with counts of distinct values that are precise enough to order joins. */
   public PrunedFileIndex counted(Map<String, Long> counted) {
     return with(counted, unbounded);
   }
 
   /**
-   * For all that comes after joins are ordered: without what is good enough for that alone. Too few
-   * values of a column by which rows are joined are: the rows of the join are taken to be more than
-   * they are.
+   * Returns an index for the rules after join reordering: without counts that are precise enough
+   * for that alone. Counts of join keys stay, because too few distinct values only overestimate a
+   * join.
    */
   public PrunedFileIndex ordered(Set<String> unbounded) {
-    Map<String, Long> left = new HashMap<>(counted);
-    left.keySet().retainAll(joinKeys);
-    left.keySet().removeAll(groupKeys);
-    return with(left, unbounded);
+    Map<String, Long> ofJoinKeys = new HashMap<>(counted);
+    ofJoinKeys.keySet().retainAll(joinKeys);
+    ofJoinKeys.keySet().removeAll(groupKeys);
+    return with(ofJoinKeys, unbounded);
   }
 
   private PrunedFileIndex with(Map<String, Long> counted, Set<String> unbounded) {
@@ -142,17 +134,17 @@ public final class PrunedFileIndex implements FileIndex {
     return unbounded;
   }
 
-  /** Whether rows are joined or grouped by a column of an estimated scan. */
+  /** Returns whether the query joins or groups rows by a column of an estimated scan. */
   public boolean isKey(String column) {
     return joinKeys.contains(column) || groupKeys.contains(column);
   }
 
-  /** Whether rows are joined by it. */
+  /** Returns whether the query joins rows by a column of an estimated scan. */
   public boolean isJoinKey(String column) {
     return joinKeys.contains(column);
   }
 
-  /** Of the files that the filters leave; null where nothing was asked. */
+  /** Returns the estimate for the files that match the filters; null if there is none. */
   public ScanEstimate estimate() {
     return estimate;
   }
@@ -169,28 +161,28 @@ public final class PrunedFileIndex implements FileIndex {
     return scan;
   }
 
-  public scala.collection.immutable.Seq<Path> rootPaths() {
-    return ScalaConversions.seq(Arrays.asList(root.path()));
+  @Override
+  public Seq<Path> rootPaths() {
+    return ScalaConversions.seq(List.of(root.path()));
   }
 
-  public scala.collection.immutable.Seq<PartitionDirectory> listFiles(
-      scala.collection.immutable.Seq<Expression> partitionFilters,
-      scala.collection.immutable.Seq<Expression> dataFilters) {
-    BasePredicate[] predicates = new BasePredicate[partitionFilters.size()];
-    for (int i = 0; i < predicates.length; i++) predicates[i] = bind(partitionFilters.apply(i));
+  @Override
+  public Seq<PartitionDirectory> listFiles(
+      Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
+    List<BasePredicate> predicates =
+        ScalaConversions.list(partitionFilters).stream().map(this::bind).toList();
     ScanFiles files = listing.list(partitionFilters, dataFilters);
-    ArrayList<PartitionDirectory> kept = new ArrayList<>();
+    List<PartitionDirectory> selected = new ArrayList<>();
     for (int group = 0; group < files.groups(); group++) {
-      boolean wanted = true;
-      for (int i = 0; wanted && i < predicates.length; i++)
-        wanted = predicates[i].eval(files.constants(group));
-      if (wanted) kept.add(directory(files, group));
+      InternalRow constants = files.constants(group);
+      if (predicates.stream().allMatch(predicate -> predicate.eval(constants)))
+        selected.add(directory(files, group));
     }
-    return ScalaConversions.seq(kept);
+    return ScalaConversions.seq(selected);
   }
 
-  /** The number and bytes of the files that will be asked for by the filters, and by no others. */
-  public long[] countListed(scala.collection.immutable.Seq<Expression> filters) {
+  /** Returns the number and bytes of the files that match the filters, which it lists. */
+  public long[] countListed(Seq<Expression> filters) {
     ScanFiles files = listing.list(filters, NO_FILTERS);
     long bytes = 0;
     for (int i = 0; i < files.count(); i++) bytes += files.size(i);
@@ -198,52 +190,60 @@ public final class PrunedFileIndex implements FileIndex {
   }
 
   /**
-   * The number and bytes of the files that the filters leave, of which a join may leave out more.
+   * Returns the number and bytes of the files that match the filters, before dynamic file pruning.
    */
-  public long[] count(scala.collection.immutable.Seq<Expression> filters) {
-    ScanEstimate known = estimate == null ? listing.estimate(filters, new ArrayList<>()) : estimate;
-    return new long[] {known.files, known.bytes};
+  public long[] count(Seq<Expression> filters) {
+    ScanEstimate found = estimate == null ? listing.estimate(filters, List.of()) : estimate;
+    return new long[] {found.files, found.bytes};
   }
 
   private BasePredicate bind(Expression filter) {
-    Expression bound = filter.transform(new Binder(scan.constants.fields()));
-    BasePredicate predicate = Predicate.createInterpreted(bound);
+    BasePredicate predicate =
+        Predicate.createInterpreted(filter.transform(ScalaConversions.rewrite(this::constant)));
     predicate.initialize(0);
     return predicate;
   }
 
-  private PartitionDirectory directory(ScanFiles files, int group) {
-    int[] members = files.members(group);
-    FileStatus[] statuses = new FileStatus[members.length];
-    for (int i = 0; i < members.length; i++) {
-      int file = members[i];
-      statuses[i] =
-          new FileStatus(
-              files.size(file),
-              false,
-              1,
-              BLOCK_SIZE,
-              files.modificationTime(file),
-              root.resolve(files.path(file)));
+  /** Returns the position in the row of constants for the name of one. */
+  private Expression constant(Expression node) {
+    if (!(node instanceof AttributeReference column)) return node;
+    for (int i = 0; i < scan.constants.length(); i++) {
+      if (scan.constants.fields()[i].name().equalsIgnoreCase(column.name()))
+        return new BoundReference(i, scan.constants.fields()[i].dataType(), true);
     }
+    throw new IllegalArgumentException("not a constant of this scan: " + column.name());
+  }
+
+  private PartitionDirectory directory(ScanFiles files, int group) {
+    FileStatus[] statuses =
+        Arrays.stream(files.members(group))
+            .mapToObj(
+                file ->
+                    new FileStatus(
+                        files.size(file),
+                        false,
+                        1,
+                        BLOCK_SIZE,
+                        files.modificationTime(file),
+                        root.resolve(files.path(file))))
+            .toArray(FileStatus[]::new);
     return PartitionDirectory.apply(files.constants(group), statuses);
   }
 
-  /** All files, for those who look into them before anything is planned. Links are followed. */
-  scala.collection.immutable.Seq<FileStatus> statuses() {
+  /** Returns all files, for schema inference before the query is planned. Links are followed. */
+  Seq<FileStatus> statuses() {
     ScanFiles files = listing.list(NO_FILTERS, NO_FILTERS);
-    ArrayList<FileStatus> all = new ArrayList<>();
+    List<FileStatus> all = new ArrayList<>();
     for (int group = 0; group < files.groups(); group++) {
-      PartitionDirectory directory = directory(files, group);
-      for (int i = 0; i < directory.files().size(); i++) {
-        FileStatus status = directory.files().apply(i).fileStatus();
-        root.ensureReal(status.getPath());
-        all.add(status);
+      for (FileStatusWithMetadata file : ScalaConversions.list(directory(files, group).files())) {
+        root.ensureReal(file.getPath());
+        all.add(file.fileStatus());
       }
     }
     return ScalaConversions.seq(all);
   }
 
+  @Override
   public String[] inputFiles() {
     ScanFiles files = listing.list(NO_FILTERS, NO_FILTERS);
     String[] paths = new String[files.count()];
@@ -252,47 +252,28 @@ public final class PrunedFileIndex implements FileIndex {
     return paths;
   }
 
+  @Override
   public void refresh() {}
 
+  @Override
   public long sizeInBytes() {
     return estimate == null ? scan.bytes : Math.max(estimate.bytes, 1);
   }
 
+  @Override
   public StructType partitionSchema() {
     return scan.constants;
   }
 
+  @Override
   public boolean equals(Object other) {
-    if (this == other) return true;
-    if (!(other instanceof PrunedFileIndex)) return false;
-    PrunedFileIndex that = (PrunedFileIndex) other;
-    return statementId.equals(that.statementId) && scan.source == that.scan.source;
+    return other instanceof PrunedFileIndex that
+        && statementId.equals(that.statementId)
+        && scan.source == that.scan.source;
   }
 
+  @Override
   public int hashCode() {
     return 31 * statementId.hashCode() + scan.source;
-  }
-
-  /** Turns a filter's references into positions of the row of constants. */
-  private static final class Binder extends scala.runtime.AbstractPartialFunction {
-    private final StructField[] fields;
-
-    Binder(StructField[] fields) {
-      this.fields = fields;
-    }
-
-    public boolean isDefinedAt(Object node) {
-      return node instanceof AttributeReference;
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!(node instanceof AttributeReference)) return otherwise.apply(node);
-      String name = ((AttributeReference) node).name();
-      for (int i = 0; i < fields.length; i++) {
-        if (fields[i].name().equalsIgnoreCase(name))
-          return new BoundReference(i, fields[i].dataType(), true);
-      }
-      throw new IllegalArgumentException("not a constant of this scan: " + name);
-    }
   }
 }

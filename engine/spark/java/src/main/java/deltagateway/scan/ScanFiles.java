@@ -8,12 +8,15 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.BigIntVector;
 import org.apache.arrow.vector.VarCharVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.types.DataType;
@@ -22,14 +25,15 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.ArrowUtils$;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
 
 /**
  * Data files of one scan and their constants, decoded from an Arrow stream.
  *
- * <p>The stream has the columns path (text), size (bytes), modification time (ms) and then one text
- * column for each constant: the value as the log serializes it, parsed here by Spark's own cast in
- * the session's time zone. Null is null. Files with equal constants form a group, so that a filter
- * is evaluated once for all of them.
+ * <p>The stream has the columns path (string), size (bytes), modification time (ms), and then one
+ * string column for each constant: the value as the log serializes it, parsed here by Spark's own
+ * cast in the session's time zone. Null is null. Files with equal constants form a group, so that a
+ * filter is evaluated once for all of them.
  */
 public final class ScanFiles {
   private static final int FIRST_CONSTANT = 3;
@@ -48,16 +52,16 @@ public final class ScanFiles {
       throws Exception {
     Groups groups = new Groups(schema, timeZone);
     ScanFiles list = new ScanFiles();
-    BufferAllocator allocator =
-        ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("file list", 0L, Long.MAX_VALUE);
-    ArrowStreamReader reader = new ArrowStreamReader(in, allocator);
-    try {
-      list.isPart =
-          reader.getVectorSchemaRoot().getSchema().getCustomMetadata().containsKey("is_part");
-      while (reader.loadNextBatch()) list.append(reader.getVectorSchemaRoot(), groups);
-    } finally {
-      reader.close(false);
-      allocator.close();
+    try (BufferAllocator allocator =
+        ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("file list", 0L, Long.MAX_VALUE)) {
+      ArrowStreamReader reader = new ArrowStreamReader(in, allocator);
+      try {
+        list.isPart =
+            reader.getVectorSchemaRoot().getSchema().getCustomMetadata().containsKey("is_part");
+        while (reader.loadNextBatch()) list.append(reader.getVectorSchemaRoot(), groups);
+      } finally {
+        reader.close(false); // the caller closes its stream
+      }
     }
     list.constants = groups.rows();
     list.members = groups.members();
@@ -73,16 +77,17 @@ public final class ScanFiles {
     VarCharVector path = (VarCharVector) batch.getVector(0);
     BigIntVector size = (BigIntVector) batch.getVector(1);
     BigIntVector time = (BigIntVector) batch.getVector(2);
-    VarCharVector[] texts = new VarCharVector[groups.width()];
-    for (int i = 0; i < texts.length; i++)
-      texts[i] = (VarCharVector) batch.getVector(FIRST_CONSTANT + i);
+    List<VarCharVector> texts =
+        IntStream.range(0, groups.width())
+            .mapToObj(i -> (VarCharVector) batch.getVector(FIRST_CONSTANT + i))
+            .toList();
     for (int row = 0; row < rows; row++) {
       paths[first + row] = text(path, row);
       sizes[first + row] = size.get(row);
       modificationTimes[first + row] = time.get(row);
-      String[] values = new String[texts.length];
-      for (int i = 0; i < texts.length; i++)
-        values[i] = texts[i].isNull(row) ? null : text(texts[i], row);
+      String[] values = new String[texts.size()];
+      for (int i = 0; i < values.length; i++)
+        values[i] = texts.get(i).isNull(row) ? null : text(texts.get(i), row);
       groups.add(first + row, values);
     }
   }
@@ -95,12 +100,12 @@ public final class ScanFiles {
     return paths.length;
   }
 
-  /** Whether files are left out that may match, since these have as many rows as were wanted. */
+  /** Returns whether matching files are left out, because these have as many rows as wanted. */
   boolean isPart() {
     return isPart;
   }
 
-  /** Whether it has the same files with the same constants in the same order. */
+  /** Returns whether both have the same files with the same constants in the same order. */
   boolean isSame(ScanFiles other) {
     return isPart == other.isPart
         && Arrays.equals(paths, other.paths)
@@ -134,21 +139,24 @@ public final class ScanFiles {
     return members[group];
   }
 
-  /**
-   * Files by equal constants, in order of appearance; each distinct text of a column is parsed
-   * once.
-   */
+  /** Casts a string as Spark does; a malformed one raises instead of becoming null. */
+  public static Object parse(String text, DataType type, String timeZone) {
+    Literal literal = new Literal(UTF8String.fromString(text), StringType$.MODULE$);
+    return Cast$.MODULE$.apply(literal, type, Option.apply(timeZone), true).eval(null);
+  }
+
+  /** Files by equal constants, in order of appearance. Each distinct string is parsed once. */
   private static final class Groups {
     private final StructField[] fields;
     private final String timeZone;
-    private final Map<String, Object>[] parsed;
-    private final LinkedHashMap<List<?>, IntList> filesByValues = new LinkedHashMap<>();
+    private final List<Map<String, Object>> parsed;
+    private final Map<List<Object>, IntStream.Builder> filesByValues = new LinkedHashMap<>();
 
     Groups(StructType schema, String timeZone) {
       this.fields = schema.fields();
       this.timeZone = timeZone;
-      this.parsed = new Map[fields.length];
-      for (int i = 0; i < fields.length; i++) parsed[i] = new HashMap<>();
+      this.parsed =
+          Stream.<Map<String, Object>>generate(HashMap::new).limit(fields.length).toList();
     }
 
     int width() {
@@ -158,59 +166,26 @@ public final class ScanFiles {
     void add(int file, String[] texts) {
       List<Object> values = new ArrayList<>(fields.length);
       for (int i = 0; i < fields.length; i++) values.add(value(i, texts[i]));
-      IntList files = filesByValues.get(values);
-      if (files == null) {
-        files = new IntList();
-        filesByValues.put(values, files);
-      }
-      files.add(file);
+      filesByValues.computeIfAbsent(values, key -> IntStream.builder()).add(file);
     }
 
     private Object value(int column, String text) {
       if (text == null) return null;
-      Object known = parsed[column].get(text);
-      if (known == null) {
-        known = parse(text, fields[column].dataType(), timeZone);
-        parsed[column].put(text, known);
-      }
-      return known;
+      return parsed
+          .get(column)
+          .computeIfAbsent(text, key -> parse(key, fields[column].dataType(), timeZone));
     }
 
     InternalRow[] rows() {
-      InternalRow[] rows = new InternalRow[filesByValues.size()];
-      int next = 0;
-      for (List<?> values : filesByValues.keySet())
-        rows[next++] = new GenericInternalRow(((List<?>) values).toArray());
-      return rows;
+      return filesByValues.keySet().stream()
+          .map(values -> new GenericInternalRow(values.toArray()))
+          .toArray(InternalRow[]::new);
     }
 
     int[][] members() {
-      int[][] members = new int[filesByValues.size()][];
-      int next = 0;
-      for (IntList files : filesByValues.values()) members[next++] = files.toArray();
-      return members;
-    }
-  }
-
-  /** Spark's cast of a text; a malformed one raises instead of becoming null. */
-  public static Object parse(String text, DataType type, String timeZone) {
-    Literal literal = new Literal(UTF8String.fromString(text), StringType$.MODULE$);
-    return org.apache.spark.sql.catalyst.expressions.Cast$.MODULE$
-        .apply(literal, type, new scala.Some<>(timeZone), true)
-        .eval(null);
-  }
-
-  private static final class IntList {
-    private int[] items = new int[4];
-    private int size;
-
-    void add(int item) {
-      if (size == items.length) items = Arrays.copyOf(items, 2 * size);
-      items[size++] = item;
-    }
-
-    int[] toArray() {
-      return Arrays.copyOf(items, size);
+      return filesByValues.values().stream()
+          .map(files -> files.build().toArray())
+          .toArray(int[][]::new);
     }
   }
 }

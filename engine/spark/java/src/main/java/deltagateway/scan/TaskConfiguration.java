@@ -5,33 +5,32 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.WritableUtils;
 
 /**
- * Hadoop's settings on their way to tasks that read files. What they are made of is written for
- * each scan of a query, so without the thousand defaults of MapReduce and YARN, which nothing here
- * asks for, and without the source of each setting, which Hadoop compresses one by one: together
- * that takes longer than planning the scan.
+ * Hadoop's settings for tasks that read files. Each scan of a query serializes them, so they leave
+ * out the thousand defaults of MapReduce and YARN, which no reader uses, and the source of each
+ * setting, which Hadoop compresses one by one. Both together take longer than planning the scan.
  */
 public final class TaskConfiguration extends Configuration {
-  private static final String[] UNUSED_DEFAULTS = {"mapred-default.xml", "yarn-default.xml"};
+  private static final Set<String> UNUSED_DEFAULTS =
+      Set.of("mapred-default.xml", "yarn-default.xml");
   private static final String[] NO_SOURCES = null;
 
   public TaskConfiguration(Configuration conf) {
     super(conf);
   }
 
-  /** In Hadoop's format, which {@link Configuration#readFields} reads. */
+  /** Writes the settings in Hadoop's format, which {@link Configuration#readFields} reads. */
+  @Override
   public void write(DataOutput out) throws IOException {
-    List<Map.Entry<String, String>> kept = new ArrayList<>();
-    for (Map.Entry<String, String> entry : this) {
-      if (!isUnused(entry.getKey())) kept.add(entry);
-    }
-    WritableUtils.writeVInt(out, kept.size());
-    for (int i = 0; i < kept.size(); i++) {
-      Map.Entry<String, String> entry = kept.get(i);
+    List<Map.Entry<String, String>> used = new ArrayList<>();
+    for (Map.Entry<String, String> entry : this) if (!isUnused(entry.getKey())) used.add(entry);
+    WritableUtils.writeVInt(out, used.size());
+    for (Map.Entry<String, String> entry : used) {
       Text.writeString(out, entry.getKey());
       Text.writeString(out, entry.getValue());
       WritableUtils.writeCompressedStringArray(out, NO_SOURCES);
@@ -40,10 +39,8 @@ public final class TaskConfiguration extends Configuration {
 
   private boolean isUnused(String key) {
     String[] sources = getPropertySources(key);
-    if (sources == null || sources.length == 0) return false;
-    String last = sources[sources.length - 1];
-    for (int i = 0; i < UNUSED_DEFAULTS.length; i++)
-      if (last.equals(UNUSED_DEFAULTS[i])) return true;
-    return false;
+    return sources != null
+        && sources.length > 0
+        && UNUSED_DEFAULTS.contains(sources[sources.length - 1]);
   }
 }

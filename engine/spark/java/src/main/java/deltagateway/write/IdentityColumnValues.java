@@ -4,7 +4,7 @@ import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.RejectionException;
 import java.io.Serializable;
 import java.math.BigInteger;
-import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -12,13 +12,16 @@ import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.types.LongType$;
 
 /**
- * The values of an identity column, without a word between tasks: of P tasks the p-th takes every
- * P-th value of the grid, beginning with the p-th. A task has its own copy, which counts its rows.
+ * Generates the values of an identity column without coordination between tasks: of P tasks, the
+ * p-th takes every P-th value, beginning with the p-th. A task has its own copy, which counts its
+ * rows.
  *
- * <p>Only the attempt of a task that succeeds has files, so an attempt may give the values of a
+ * <p>Only the successful attempt of a task has files, so an attempt may generate the values of a
  * failed one again. That holds in the stage that writes and in no earlier one.
  */
 public final class IdentityColumnValues implements Serializable {
+  private static final long serialVersionUID = 1;
+
   private final String column;
   private final long first;
   private final long step;
@@ -34,20 +37,22 @@ public final class IdentityColumnValues implements Serializable {
     this.step = step;
   }
 
-  /** A value for each row; not deterministic, so that Spark neither moves nor repeats it. */
+  /**
+   * Returns a value for each row; not deterministic, so that Spark neither moves nor repeats it.
+   */
   Expression value() {
     return new Invoke(
         Literal$.MODULE$.fromObject(this),
         "next",
         LongType$.MODULE$,
-        ScalaConversions.seq(new ArrayList<>()),
-        ScalaConversions.seq(new ArrayList<>()),
+        ScalaConversions.seq(List.of()),
+        ScalaConversions.seq(List.of()),
         false,
         false,
         false);
   }
 
-  /** Raises where the value does not fit into 64 bits. */
+  /** Fails if the value does not fit into 64 bits. */
   public long next() {
     if (!hasBegun) begin();
     if (left == 0) throw new RejectionException("identity values", column);
@@ -59,35 +64,32 @@ public final class IdentityColumnValues implements Serializable {
 
   private void begin() {
     TaskContext task = TaskContext.get();
-    long number = task == null ? 0 : task.partitionId();
-    long tasks = task == null ? 1 : task.numPartitions();
-    BigInteger value =
-        BigInteger.valueOf(first)
-            .add(BigInteger.valueOf(step).multiply(BigInteger.valueOf(number)));
-    BigInteger distance = BigInteger.valueOf(step).multiply(BigInteger.valueOf(tasks));
+    BigInteger number = BigInteger.valueOf(task == null ? 0 : task.partitionId());
+    BigInteger tasks = BigInteger.valueOf(task == null ? 1 : task.numPartitions());
+    BigInteger value = BigInteger.valueOf(first).add(BigInteger.valueOf(step).multiply(number));
+    BigInteger distance = BigInteger.valueOf(step).multiply(tasks);
     BigInteger last = BigInteger.valueOf(step > 0 ? Long.MAX_VALUE : Long.MIN_VALUE);
     BigInteger room = last.subtract(value);
     boolean fits = room.signum() == 0 || room.signum() == distance.signum();
-    left =
-        fits
-            ? room.divide(distance)
-                .add(BigInteger.ONE)
-                .min(BigInteger.valueOf(Long.MAX_VALUE))
-                .longValue()
-            : 0;
+    BigInteger count = fits ? room.divide(distance).add(BigInteger.ONE) : BigInteger.ZERO;
+    left = count.min(BigInteger.valueOf(Long.MAX_VALUE)).longValue();
     next = value.longValue();
     stride = distance.longValue();
     hasBegun = true;
   }
 
+  // Literals with equal values are exchangeable for Spark; two columns must not share a counter.
+  @Override
   public boolean equals(Object other) {
     return this == other;
   }
 
+  @Override
   public int hashCode() {
     return System.identityHashCode(this);
   }
 
+  @Override
   public String toString() {
     return "IdentityColumnValues";
   }

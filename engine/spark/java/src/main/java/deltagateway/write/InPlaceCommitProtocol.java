@@ -19,23 +19,27 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.internal.io.FileCommitProtocol;
 import org.apache.spark.internal.io.FileNameSpec;
 import org.apache.spark.util.TaskFailureListener;
+import scala.Option;
+import scala.collection.immutable.Seq;
 
 /**
- * Tasks write files under unique names where they will stay; nothing is renamed. The files of the
- * successful attempts are what was written; those of other attempts, and all of them if the job
- * fails, are deleted as far as can be reached. Whatever is left behind is in no commit, hence no
- * part of the table.
+ * Commit protocol whose tasks write files under unique names in their final folder; nothing is
+ * renamed. The files of successful attempts are the written files. Those of other attempts, and all
+ * files of a failed job, are deleted if possible. Files that remain are in no commit, so they are
+ * no part of the table.
  *
- * <p>A job that fails does not wait for its other tasks, and the driver is not told of those that
- * end after it. So a task deletes what it wrote if it does not commit, however it ends, and on a
- * local master it commits by adding to a list of its job that the job takes away when it ends: a
- * task is either in that list or finds none and fails. Executors of other processes have no such
- * list: files of tasks that commit there after their job failed are left to VACUUM.
+ * <p>A failed job does not wait for its other tasks, and the driver does not learn about those that
+ * end later. So a task that does not commit deletes its files, however it ends. On a local master,
+ * a task commits by adding its files to a list of its job, which the job removes when it ends: a
+ * task is in that list, or finds none and fails. Executors in other processes have no such list.
+ * Files of tasks that commit there after their job has failed are left to VACUUM.
  *
- * <p>A folder that is a link is not written through.
+ * <p>Files are not written through a folder that is a link.
  */
 public final class InPlaceCommitProtocol extends FileCommitProtocol implements Serializable {
-  /** Files of committed tasks, by the id of their job, of the jobs that run. */
+  private static final long serialVersionUID = 1;
+
+  /** Files of committed tasks by the ids of their running jobs; guarded by itself. */
   private static final Map<String, List<WrittenFile>> COMMITTED = new HashMap<>();
 
   private static final int NAME_BYTES_MAX = 255;
@@ -45,7 +49,7 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   private final String id = UUID.randomUUID().toString();
   private final TableRoot root;
   private final String folder;
-  private transient List<String[]> taskFiles;
+  private transient List<TaskFile> taskFiles;
   private transient List<WrittenFile> jobFiles = new ArrayList<>();
 
   InPlaceCommitProtocol(TableRoot root) {
@@ -53,11 +57,12 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     this.folder = root.path().toString();
   }
 
-  /** The files of a committed job. */
+  /** Returns the files of a committed job. */
   List<WrittenFile> files() {
     return jobFiles;
   }
 
+  @Override
   public void setupJob(JobContext job) {
     jobFiles = new ArrayList<>();
     isDriver = true;
@@ -67,34 +72,31 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   }
 
   /**
-   * Spark does not abort a task that it kills while the first file is opened; its failure listeners
-   * are called. Rows may be written without a task, see {@link LiteralRowsWriter}.
+   * Adds a failure listener: Spark does not abort a task that it kills while the first file is
+   * opened. {@link LiteralRowsWriter} writes without a task.
    */
-  public void setupTask(final TaskAttemptContext task) {
+  @Override
+  public void setupTask(TaskAttemptContext task) {
     taskFiles = new ArrayList<>();
     if (TaskContext.get() == null) return;
-    TaskContext.get()
-        .addTaskFailureListener(
-            new TaskFailureListener() {
-              public void onTaskFailure(TaskContext context, Throwable failure) {
-                abortTask(task);
-              }
-            });
+    TaskFailureListener abort = (context, failure) -> abortTask(task);
+    TaskContext.get().addTaskFailureListener(abort);
   }
 
+  @Override
   public String newTaskTempFile(
-      TaskAttemptContext task, scala.Option<String> directory, FileNameSpec spec) {
+      TaskAttemptContext task, Option<String> directory, FileNameSpec spec) {
     int split = task.getTaskAttemptID().getTaskID().getId();
-    String unique =
-        String.format("part-%05d-%s", new Object[] {Integer.valueOf(split), UUID.randomUUID()});
-    String name = spec.prefix() + unique + spec.suffix();
-    String said = directory.isDefined() ? directory.get() : null;
-    String relative = said == null ? name : shortened(said) + "/" + name;
+    String name =
+        spec.prefix() + String.format("part-%05d-%s", split, UUID.randomUUID()) + spec.suffix();
+    String partition = directory.isDefined() ? directory.get() : null;
+    String relative = partition == null ? name : shortened(partition) + "/" + name;
     root.ensureOwn(path(relative));
-    taskFiles.add(new String[] {relative, said});
+    taskFiles.add(new TaskFile(relative, partition));
     return path(relative).toString();
   }
 
+  @Override
   public String newTaskTempFileAbsPath(
       TaskAttemptContext task, String absoluteDirectory, FileNameSpec spec) {
     throw new UnsupportedOperationException(
@@ -102,63 +104,66 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   }
 
   /**
-   * File systems have no names of more than 255 bytes: values of partitions are what Spark says,
-   * wherever they lie.
+   * Shortens names to the 255 bytes that file systems allow. The log has the partition values, so
+   * the names have no meaning.
    */
   private static String shortened(String directory) {
     String[] names = directory.split("/");
     for (int i = 0; i < names.length; i++) {
-      if (names[i].getBytes(StandardCharsets.UTF_8).length <= NAME_BYTES_MAX) continue;
+      if (bytes(names[i]) <= NAME_BYTES_MAX) continue;
       String column = names[i].substring(0, names[i].indexOf('=') + 1);
       String unique = UUID.nameUUIDFromBytes(names[i].getBytes(StandardCharsets.UTF_8)).toString();
-      boolean fits =
-          column.getBytes(StandardCharsets.UTF_8).length + unique.length() <= NAME_BYTES_MAX;
-      names[i] = fits ? column + unique : unique;
+      names[i] = bytes(column + unique) <= NAME_BYTES_MAX ? column + unique : unique;
     }
     return String.join("/", names);
   }
 
-  /** Where a file lies: what Spark calls it. */
+  private static int bytes(String name) {
+    return name.getBytes(StandardCharsets.UTF_8).length;
+  }
+
+  /** Returns the path of a file, as Spark knows it. */
   Path path(String relative) {
     return new Path(folder + "/" + relative);
   }
 
-  public FileCommitProtocol.TaskCommitMessage commitTask(TaskAttemptContext task) {
-    ArrayList<WrittenFile> written = new ArrayList<>();
+  @Override
+  public TaskCommitMessage commitTask(TaskAttemptContext task) {
+    List<WrittenFile> written = new ArrayList<>();
     try {
-      for (int i = 0; i < taskFiles.size(); i++) {
-        String[] file = taskFiles.get(i);
-        String relative = file[0];
-        FileStatus status =
-            path(relative).getFileSystem(task.getConfiguration()).getFileStatus(path(relative));
+      for (TaskFile file : taskFiles) {
+        Path path = path(file.path);
+        FileStatus status = path.getFileSystem(task.getConfiguration()).getFileStatus(path);
         written.add(
-            new WrittenFile(relative, file[1], status.getLen(), status.getModificationTime()));
+            new WrittenFile(
+                file.path, file.partition, status.getLen(), status.getModificationTime()));
       }
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
     if (isDriver) addToJob(written);
-    return new FileCommitProtocol.TaskCommitMessage(written);
+    return new TaskCommitMessage(new WrittenFiles(written));
   }
 
+  @Override
   public void abortTask(TaskAttemptContext task) {
-    for (int i = 0; i < taskFiles.size(); i++) delete(taskFiles.get(i)[0], task.getConfiguration());
+    for (TaskFile file : taskFiles) delete(file.path, task.getConfiguration());
   }
 
-  public void onTaskCommit(FileCommitProtocol.TaskCommitMessage message) {
-    jobFiles.addAll((List<WrittenFile>) message.obj());
+  @Override
+  public void onTaskCommit(TaskCommitMessage message) {
+    jobFiles.addAll(((WrittenFiles) message.obj()).files);
   }
 
-  public void commitJob(
-      JobContext job,
-      scala.collection.immutable.Seq<FileCommitProtocol.TaskCommitMessage> messages) {
+  @Override
+  public void commitJob(JobContext job, Seq<TaskCommitMessage> messages) {
     endJob();
   }
 
+  @Override
   public void abortJob(JobContext job) {
-    List<WrittenFile> written = endJob();
-    written.addAll(jobFiles);
-    for (int i = 0; i < written.size(); i++) delete(written.get(i).path, job.getConfiguration());
+    for (WrittenFile file : endJob()) delete(file.path, job.getConfiguration());
+    deleteAll(job.getConfiguration());
   }
 
   private void addToJob(List<WrittenFile> written) {
@@ -169,54 +174,33 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     }
   }
 
-  /** What its tasks committed in this process. */
+  /** Returns the files of tasks that committed in this process. */
   private List<WrittenFile> endJob() {
     synchronized (COMMITTED) {
       List<WrittenFile> committed = COMMITTED.remove(id);
-      return committed == null ? new ArrayList<>() : committed;
+      return committed == null ? List.of() : committed;
     }
   }
 
-  /** Delete the files of a committed job, as far as can be reached. */
+  /** Deletes the files of a committed job, if possible. */
   void deleteAll(Configuration configuration) {
-    for (int i = 0; i < jobFiles.size(); i++) delete(jobFiles.get(i).path, configuration);
+    for (WrittenFile file : jobFiles) delete(file.path, configuration);
   }
 
   private void delete(String relative, Configuration configuration) {
     try {
       path(relative).getFileSystem(configuration).delete(path(relative), false);
-    } catch (IOException left) {
-      logWarning(new Message("could not delete " + relative));
+    } catch (IOException remains) {
+      logWarning(() -> "could not delete " + relative);
     }
   }
 
-  private static final class Message extends scala.runtime.AbstractFunction0 {
-    private final String text;
+  /** A file of a running task: its path relative to the folder, and Spark's partition or null. */
+  private record TaskFile(String path, String partition) {}
 
-    Message(String text) {
-      this.text = text;
-    }
+  /** A file of a committed task: the path is relative to the folder, the partition may be null. */
+  record WrittenFile(String path, String partition, long size, long modificationTime)
+      implements Serializable {}
 
-    public Object apply() {
-      return text;
-    }
-  }
-
-  /**
-   * `path` is relative to the folder, as the file system spells it; `partition` what Spark says of
-   * it, or null.
-   */
-  static final class WrittenFile implements Serializable {
-    final String path;
-    final String partition;
-    final long size;
-    final long modificationTime;
-
-    WrittenFile(String path, String partition, long size, long modificationTime) {
-      this.path = path;
-      this.partition = partition;
-      this.size = size;
-      this.modificationTime = modificationTime;
-    }
-  }
+  private record WrittenFiles(List<WrittenFile> files) implements Serializable {}
 }

@@ -3,7 +3,6 @@ package deltagateway.write;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.session.GatewaySession;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Date;
 import java.util.Iterator;
 import java.util.List;
@@ -17,7 +16,6 @@ import org.apache.spark.internal.io.SparkHadoopWriterUtils$;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
@@ -38,19 +36,19 @@ import org.apache.spark.sql.execution.datasources.WriteJobStatsTracker;
 import org.apache.spark.sql.execution.datasources.WriteTaskResult;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
+import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Writes rows that the optimizer has evaluated, those of literals: what the task of a job would do
- * is done on the statement's own thread. A job that writes one row takes three quarters of an
- * INSERT.
+ * Writes rows of literals, which the optimizer has evaluated, on the statement's own thread. A job
+ * for one row takes three quarters of an INSERT.
  *
- * <p>The task is Spark's own (FileFormatWriter.executeTask), and the writer the one of all other
- * writes. So the files are the same: schema, order, statistics, codec, folders of partitions.
+ * <p>The task is Spark's own (FileFormatWriter.executeTask), with the writer of all other writes.
+ * So the files are the same: schema, order, statistics, codec, folders of partitions.
  */
 public final class LiteralRowsWriter {
   private final SparkSession spark;
-  private final Map options;
+  private final Map<String, String> options;
   private final Configuration configuration;
 
   /** `options` are those of the write. */
@@ -60,25 +58,23 @@ public final class LiteralRowsWriter {
     this.configuration = configuration;
   }
 
-  /**
-   * The plan whose optimized form {@link #relation} looks at: texts of partitions are never empty.
-   */
-  static LogicalPlan withNullPartitions(LogicalPlan plan, List partitionColumns) {
-    scala.collection.immutable.Seq keys = ScalaConversions.seq(partitionColumns);
-    scala.collection.immutable.Seq<NamedExpression> columns =
-        V1WritesUtils$.MODULE$.convertEmptyToNull(plan.output(), keys);
+  /** Returns the plan with null for empty strings in partition columns, as Spark writes them. */
+  static LogicalPlan withNullPartitions(LogicalPlan plan, List<Attribute> partitionColumns) {
+    Seq<NamedExpression> columns =
+        V1WritesUtils$.MODULE$.convertEmptyToNull(
+            plan.output(), ScalaConversions.seq(partitionColumns));
     return columns.isEmpty() ? plan : new Project(columns, plan);
   }
 
-  /** The rows of an optimized plan; null where it has to run. */
+  /** Returns the rows of an optimized plan; null if it has to run. */
   static LocalRelation relation(LogicalPlan optimized) {
-    LogicalPlan rows = optimized instanceof Sort ? ((Sort) optimized).child() : optimized;
-    return rows instanceof LocalRelation ? (LocalRelation) rows : null;
+    LogicalPlan rows = optimized instanceof Sort sort ? sort.child() : optimized;
+    return rows instanceof LocalRelation relation ? relation : null;
   }
 
   /**
-   * Writes the rows of such a plan; `partitionColumns` are attributes of it, `trackers` count rows
-   * as in a job. Without rows there is no file.
+   * Writes the rows of such a plan, without a file if there are none. `partitionColumns` are
+   * attributes of the plan, `trackers` count rows as in a job.
    */
   void write(
       LogicalPlan optimized,
@@ -88,39 +84,34 @@ public final class LiteralRowsWriter {
       List<WriteJobStatsTracker> trackers)
       throws Exception {
     LocalRelation relation = relation(optimized);
-    List<InternalRow> rows =
-        new ArrayList<>(ScalaConversions.list((scala.collection.Seq<InternalRow>) relation.data()));
+    List<InternalRow> rows = new ArrayList<>(ScalaConversions.list(relation.data()));
     if (rows.isEmpty()) return;
-    if (rows.size() > 1) Collections.sort(rows, ordering(optimized, partitionColumns));
+    if (rows.size() > 1) rows.sort(ordering(optimized, partitionColumns));
     Job job = Job.getInstance(configuration);
     job.setOutputKeyClass(Void.class);
     job.setOutputValueClass(InternalRow.class);
     FileOutputFormat.setOutputPath(job, folder);
-    scala.collection.immutable.Map<String, String> plain =
-        scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options));
-    DataSourceUtils$.MODULE$.mergeWriteOptionsIntoHadoopConf(plain, job.getConfiguration());
+    DataSourceUtils$.MODULE$.mergeWriteOptionsIntoHadoopConf(
+        ScalaConversions.map(options), job.getConfiguration());
     WriteJobDescription description =
         description(job, relation, partitionColumns, folder.toString(), trackers);
     job.getConfiguration().set("spark.sql.sources.writeJobUUID", description.uuid());
     committer.setupJob(job);
     try {
-      String tracker = SparkHadoopWriterUtils$.MODULE$.createJobTrackerID(new Date());
       WriteTaskResult result =
           FileFormatWriter$.MODULE$.executeTask(
               description,
-              tracker,
+              SparkHadoopWriterUtils$.MODULE$.createJobTrackerID(new Date()),
               0,
               0,
               0,
               committer,
-              CollectionConverters.asScala(new Live(rows.iterator())),
+              CollectionConverters.asScala(new CancellableRows(rows.iterator())),
               ScalaConversions.none());
       committer.onTaskCommit(result.commitMsg());
       FileFormatWriter$.MODULE$.processStats(
-          description.statsTrackers(),
-          ScalaConversions.seq(Collections.singletonList(result.summary().stats())),
-          0L);
-      committer.commitJob(job, ScalaConversions.seq(Collections.singletonList(result.commitMsg())));
+          description.statsTrackers(), ScalaConversions.seq(List.of(result.summary().stats())), 0L);
+      committer.commitJob(job, ScalaConversions.seq(List.of(result.commitMsg())));
     } catch (Throwable failure) {
       committer.abortJob(job);
       throw failure;
@@ -133,8 +124,7 @@ public final class LiteralRowsWriter {
       List<Attribute> partitionColumns,
       String folder,
       List<WriteJobStatsTracker> trackers) {
-    List<Attribute> columns = ScalaConversions.list(relation.output());
-    List<Attribute> dataColumns = new ArrayList<>(columns);
+    List<Attribute> dataColumns = new ArrayList<>(ScalaConversions.list(relation.output()));
     dataColumns.removeAll(partitionColumns);
     StructType schema = DataTypeUtils$.MODULE$.fromAttributes(ScalaConversions.seq(dataColumns));
     FieldIdParquetFormat parquet = new FieldIdParquetFormat();
@@ -143,62 +133,45 @@ public final class LiteralRowsWriter {
     DataSourceUtils$.MODULE$.checkFieldNames(parquet, schema);
     OutputWriterFactory factory =
         parquet.prepareWrite(
-            spark,
-            job,
-            CaseInsensitiveMap$.MODULE$.apply(
-                scala.collection.immutable.Map$.MODULE$.from(
-                    CollectionConverters.asScala(options))),
-            schema);
+            spark, job, CaseInsensitiveMap$.MODULE$.apply(ScalaConversions.map(options)), schema);
     return new WriteJobDescription(
         UUID.randomUUID().toString(),
         new SerializableConfiguration(job.getConfiguration()),
         factory,
-        ScalaConversions.seq(columns),
+        relation.output(),
         ScalaConversions.seq(dataColumns),
         ScalaConversions.seq(partitionColumns),
         ScalaConversions.none(),
         folder,
         ScalaConversions.emptyMap(),
         spark.sessionState().conf().maxRecordsPerFile(),
-        (String) options.get("timeZone"),
+        options.get("timeZone"),
         ScalaConversions.seq(trackers));
   }
 
-  /** The rows of each partition are together, and in the order of the table if it has one. */
+  /** Returns an order with the rows of each partition together, and the table's order, if any. */
   private static InterpretedOrdering ordering(
       LogicalPlan optimized, List<Attribute> partitionColumns) {
     List<SortOrder> orders = new ArrayList<>();
-    for (int i = 0; i < partitionColumns.size(); i++) {
-      Expression column = (Expression) partitionColumns.get(i);
+    for (Attribute column : partitionColumns)
       orders.add(
           SortOrder$.MODULE$.apply(
-              column, Ascending$.MODULE$, ScalaConversions.seq(new ArrayList<>())));
-    }
-    if (optimized instanceof Sort)
-      orders.addAll(
-          ScalaConversions.list((scala.collection.Seq<SortOrder>) ((Sort) optimized).order()));
+              column, Ascending$.MODULE$, SortOrder$.MODULE$.apply$default$3()));
+    if (optimized instanceof Sort sort) orders.addAll(ScalaConversions.list(sort.order()));
     return new InterpretedOrdering(ScalaConversions.seq(orders), optimized.output());
   }
 
-  /** Rows until the statement is cancelled. */
-  private static final class Live implements Iterator {
-    private final Iterator<InternalRow> rows;
-
-    Live(Iterator<InternalRow> rows) {
-      this.rows = rows;
-    }
-
+  /** Rows that end with an exception when the statement is cancelled. */
+  private record CancellableRows(Iterator<InternalRow> rows) implements Iterator<InternalRow> {
+    @Override
     public boolean hasNext() {
       return rows.hasNext();
     }
 
-    public Object next() {
+    @Override
+    public InternalRow next() {
       GatewaySession.ensureCurrentLive();
       return rows.next();
-    }
-
-    public void remove() {
-      throw new UnsupportedOperationException();
     }
   }
 }

@@ -2,9 +2,12 @@ package deltagateway.write;
 
 import deltagateway.internals.ScalaConversions;
 import java.io.Serializable;
+import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.LocalDate;
-import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -30,26 +33,27 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Partition values of Iceberg tables: a transform of a column's value, whatever the session's zone
- * is.
+ * Computes partition values of Iceberg tables by transforms of column values, whatever the
+ * session's time zone.
  *
- * <p>Whole numbers, days and microseconds are numbers, by which rows are sorted much faster than by
- * their digits; Spark names folders by the digits. Other values are texts: decimals plain ones,
- * strings and binaries `x` and hexadecimal digits, so that an empty one is no null. Null is null
- * for every transform. Units of time are of microseconds, also where these come as a plain number.
+ * <p>Integers, days and microseconds are numbers, by which rows are sorted much faster than by
+ * their digits; Spark names folders by the digits. Other values are strings: decimals as plain
+ * digits, strings and binaries as `x` and hexadecimal digits, so that an empty one is not null.
+ * Null is null for every transform. Units of time apply to microseconds, also if these are a plain
+ * number.
  *
  * <p>Iceberg table specification, "Partition Transforms", "Appendix B: 32-bit Hash Requirements".
  */
 public final class PartitionTransform implements Serializable {
+  private static final long serialVersionUID = 1;
   private static final long DAY_MICROS = 86400000000L;
   private static final long HOUR_MICROS = 3600000000L;
 
   private final String kind;
   private final int width;
-
   private final int precision;
 
-  /** Also of values that no partition can be made of. */
+  /** Creates a transform without a limit of digits, for sorting. */
   PartitionTransform(String kind, int width) {
     this(kind, width, Integer.MAX_VALUE);
   }
@@ -60,36 +64,30 @@ public final class PartitionTransform implements Serializable {
     this.precision = precision;
   }
 
-  /** Of values of a type; fails for those whose partition would be none of the type. */
+  /** Creates a transform into partition values, which fails if a decimal has too many digits. */
   static PartitionTransform into(String kind, int width, DataType type) {
-    boolean isDecimal = type instanceof DecimalType;
     return new PartitionTransform(
-        kind, width, isDecimal ? ((DecimalType) type).precision() : Integer.MAX_VALUE);
+        kind, width, type instanceof DecimalType decimal ? decimal.precision() : Integer.MAX_VALUE);
   }
 
-  /** The value of `source`, which is resolved: a number, or a text. */
+  /** Returns the partition value of `source`, which is resolved: a number or a string. */
   Expression of(Expression source) {
-    ArrayList<Expression> arguments = new ArrayList<>();
-    arguments.add(source);
     return new Invoke(
         Literal$.MODULE$.fromObject(this),
         method(source.dataType()),
         type(source.dataType()),
-        ScalaConversions.seq(arguments),
-        ScalaConversions.seq(new ArrayList<>()),
+        ScalaConversions.seq(List.of(source)),
+        ScalaConversions.seq(List.of()),
         true,
         true,
         true);
   }
 
-  /**
-   * What rows of one partition have in common, by which they are brought together, of what {@link
-   * #of} made.
-   */
+  /** Returns the key by which rows of one partition are shuffled, from a result of {@link #of}. */
   static Expression keyOf(Expression value) {
-    Invoke made = (Invoke) value;
-    PartitionTransform transform = (PartitionTransform) ((Literal) made.targetObject()).value();
-    return transform.kind.equals("identity") ? made.arguments().head() : value;
+    Invoke invoke = (Invoke) value;
+    PartitionTransform transform = (PartitionTransform) ((Literal) invoke.targetObject()).value();
+    return transform.kind.equals("identity") ? invoke.arguments().head() : value;
   }
 
   private DataType type(DataType source) {
@@ -100,7 +98,7 @@ public final class PartitionTransform implements Serializable {
             || source instanceof DateType
             || source instanceof TimestampType
             || source instanceof TimestampNTZType;
-    return isNumber ? (DataType) LongType$.MODULE$ : (DataType) StringType$.MODULE$;
+    return isNumber ? LongType$.MODULE$ : StringType$.MODULE$;
   }
 
   private String method(DataType type) {
@@ -123,14 +121,14 @@ public final class PartitionTransform implements Serializable {
   }
 
   public long ofInt(int value) {
-    if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong((long) value, 0));
-    if (kind.equals("truncate")) return (long) (value - Math.floorMod(value, width));
-    return (long) value;
+    if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong(value, 0));
+    if (kind.equals("truncate")) return value - Math.floorMod(value, width);
+    return value;
   }
 
   public long ofLong(long value) {
     if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong(value, 0));
-    if (kind.equals("truncate")) return value - Math.floorMod(value, (long) width);
+    if (kind.equals("truncate")) return value - Math.floorMod(value, width);
     if (!kind.equals("identity")) return ofMicros(value);
     return value;
   }
@@ -144,8 +142,8 @@ public final class PartitionTransform implements Serializable {
   }
 
   public long ofDays(int days) {
-    if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong((long) days, 0));
-    return calendar((long) days, (long) days);
+    if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong(days, 0));
+    return calendar(days, days);
   }
 
   public long ofMicros(long micros) {
@@ -165,12 +163,12 @@ public final class PartitionTransform implements Serializable {
   public UTF8String ofDecimal(Decimal value) {
     BigInteger unscaled = unscaled(value);
     if (kind.equals("truncate"))
-      unscaled = unscaled.subtract(unscaled.mod(BigInteger.valueOf((long) width)));
-    java.math.BigDecimal made = new java.math.BigDecimal(unscaled, value.scale());
-    if (made.precision() > precision) {
+      unscaled = unscaled.subtract(unscaled.mod(BigInteger.valueOf(width)));
+    BigDecimal result = new BigDecimal(unscaled, value.scale());
+    if (result.precision() > precision) {
       throw DataTypeErrors.cannotChangeDecimalPrecisionError(value, precision, value.scale(), null);
     }
-    return text(made.toPlainString());
+    return text(result.toPlainString());
   }
 
   public long bucketOfDecimal(Decimal value) {
@@ -191,51 +189,43 @@ public final class PartitionTransform implements Serializable {
 
   public UTF8String ofBinary(byte[] value) {
     return hex(
-        kind.equals("truncate")
-            ? java.util.Arrays.copyOf(value, Math.min(value.length, width))
-            : value);
+        kind.equals("truncate") ? Arrays.copyOf(value, Math.min(value.length, width)) : value);
   }
 
   public long bucketOfBinary(byte[] value) {
     return bucket(hash(value));
   }
 
-  /**
-   * Spark's SQL function and {@code hashUnsafeBytes} hash the last bytes of a text in another way.
-   */
+  /** Spark's SQL function and {@code hashUnsafeBytes} hash the last bytes differently. */
   private static int hash(byte[] bytes) {
-    return Murmur3_x86_32.hashUnsafeBytes2(
-        (Object) bytes, (long) Platform.BYTE_ARRAY_OFFSET, bytes.length, 0);
+    return Murmur3_x86_32.hashUnsafeBytes2(bytes, Platform.BYTE_ARRAY_OFFSET, bytes.length, 0);
   }
 
   private long bucket(int hash) {
-    return (long) ((hash & Integer.MAX_VALUE) % width);
+    return (hash & Integer.MAX_VALUE) % width;
   }
 
   private static UTF8String hex(byte[] bytes) {
-    StringBuilder digits = new StringBuilder("x");
-    for (int i = 0; i < bytes.length; i++) {
-      digits
-          .append(Character.forDigit((bytes[i] >> 4) & 15, 16))
-          .append(Character.forDigit(bytes[i] & 15, 16));
-    }
-    return text(digits.toString());
+    return text("x" + HexFormat.of().formatHex(bytes));
   }
 
   private static UTF8String text(String value) {
     return UTF8String.fromString(value);
   }
 
+  @Override
   public boolean equals(Object other) {
-    if (!(other instanceof PartitionTransform)) return false;
-    PartitionTransform that = (PartitionTransform) other;
-    return kind.equals(that.kind) && width == that.width;
+    return other instanceof PartitionTransform that
+        && kind.equals(that.kind)
+        && width == that.width;
   }
 
+  @Override
   public int hashCode() {
     return kind.hashCode() * 31 + width;
   }
 
+  @Override
   public String toString() {
     return kind + width;
   }

@@ -2,6 +2,7 @@ package deltagateway.write;
 
 import deltagateway.internals.ScalaConversions;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -9,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -21,18 +23,19 @@ import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import scala.Option;
 
 /**
- * Store assignment as a Delta table has it on Spark. Under the policy ANSI each value is cast by
- * the rules of an ANSI cast, so a text becomes a date or a number, or an error where it is none;
- * Spark's own assignment refuses the whole statement. Under LEGACY it is cast by Hive's rules: a
- * text that is no number becomes NULL. STRICT stays Spark's.
+ * Casts values that are assigned to columns as Delta does on Spark. Under the policy ANSI, each
+ * value is cast by the rules of an ANSI cast: a string becomes a date or a number, or an error.
+ * Spark's own assignment rejects the whole statement. Under LEGACY, values are cast by Hive's
+ * rules: a string that is no number becomes NULL. STRICT is Spark's.
  *
- * <p>Only the types of leaves are changed here; columns and fields are matched by {@link
- * TableOutputResolver} afterwards, which finds the types equal.
+ * <p>Only the types of leaves change here. {@link TableOutputResolver} matches columns and fields
+ * afterwards, with equal types.
  */
 public final class StoreAssignment {
-  /** The type of the object that the contexts of the casts name; the name is the column's. */
+  /** Object type in the query contexts of casts; the object's name is the column's. */
   public static final String OBJECT_TYPE = "STORE ASSIGNMENT";
 
   private final SQLConf conf;
@@ -40,78 +43,73 @@ public final class StoreAssignment {
   private final boolean isLegacy;
 
   /**
-   * `areTexts`: values of a PARTITION clause, which STRICT takes as ANSI does, since partitions are
-   * named by texts.
+   * With `arePartitions`, the values are those of a PARTITION clause, which STRICT takes as ANSI
+   * does, since partitions are named by strings.
    */
-  StoreAssignment(SQLConf conf, boolean areTexts) {
+  StoreAssignment(SQLConf conf, boolean arePartitions) {
     this.conf = conf;
     String policy = conf.storeAssignmentPolicy().toString();
     this.isLegacy = policy.equals("LEGACY");
-    this.isAnsi = policy.equals("ANSI") || areTexts && !isLegacy;
+    this.isAnsi = policy.equals("ANSI") || arePartitions && !isLegacy;
   }
 
   /**
-   * `query` with the columns that go into `expected` (attributes, by position or by name) cast
-   * where they differ.
+   * Returns `query` with casts of the columns whose types differ from the `expected` ones, by
+   * position or by name.
    */
   LogicalPlan cast(LogicalPlan query, List<Attribute> expected, boolean byName) {
     if (!isAnsi && !isLegacy) return query;
     List<Attribute> output = ScalaConversions.list(query.output());
-    ArrayList named = new ArrayList<>();
-    boolean differs = false;
+    List<NamedExpression> columns = new ArrayList<>();
     for (int i = 0; i < output.size(); i++) {
-      Attribute column = output.get(i);
-      Attribute target =
-          byName ? find(expected, column.name()) : i < expected.size() ? expected.get(i) : null;
-      DataType type =
-          target == null
-              ? column.dataType()
-              : assignable(column.dataType(), target.dataType(), byName);
-      boolean isCast =
-          isLegacy
-              ? Cast.canCast(column.dataType(), type)
-              : Cast.canAnsiCast(column.dataType(), type);
-      if (type.equals(column.dataType()) || !isCast) {
-        named.add(column);
-      } else {
-        named.add(alias(cast(column, type, target.name()), column));
-        differs = true;
-      }
+      Attribute target = target(expected, output.get(i), i, byName);
+      columns.add(target == null ? output.get(i) : cast(output.get(i), target, byName));
     }
-    return differs ? new Project(ScalaConversions.seq(named), query) : query;
+    return columns.equals(output) ? query : new Project(ScalaConversions.seq(columns), query);
   }
 
-  private Attribute find(List<Attribute> attributes, String name) {
-    for (int i = 0; i < attributes.size(); i++) {
-      if (isSame(attributes.get(i).name(), name)) return attributes.get(i);
-    }
-    return null;
+  private Attribute target(
+      List<Attribute> expected, Attribute column, int position, boolean byName) {
+    if (!byName) return position < expected.size() ? expected.get(position) : null;
+    return expected.stream()
+        .filter(each -> isSame(each.name(), column.name()))
+        .findFirst()
+        .orElse(null);
   }
 
   private boolean isSame(String one, String other) {
-    return ((Boolean) conf.resolver().apply(one, other)).booleanValue();
+    return (Boolean) conf.resolver().apply(one, other);
+  }
+
+  private NamedExpression cast(Attribute column, Attribute target, boolean byName) {
+    DataType from = column.dataType();
+    DataType type = assignable(from, target.dataType(), byName);
+    boolean canCast = isLegacy ? Cast.canCast(from, type) : Cast.canAnsiCast(from, type);
+    if (type.equals(from) || !canCast) return column;
+    return new Alias(
+        cast(column, type, target.name()),
+        column.name(),
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaConversions.seq(List.of()),
+        ScalaConversions.none(),
+        ScalaConversions.seq(List.of()));
   }
 
   /**
-   * `from` with the types of `to` at the leaves that Spark's own assignment would refuse, or make
-   * stricter.
+   * Returns `from` with the types of `to` at the leaves that Spark's own assignment would reject or
+   * cast more strictly.
    */
   private DataType assignable(DataType from, DataType to, boolean byName) {
-    if (from instanceof StructType && to instanceof StructType) {
-      return assignable((StructType) from, (StructType) to, byName);
+    if (from instanceof StructType struct && to instanceof StructType target)
+      return assignable(struct, target, byName);
+    if (from instanceof ArrayType array && to instanceof ArrayType target) {
+      DataType element = assignable(array.elementType(), target.elementType(), byName);
+      return new ArrayType(
+          element, array.containsNull() || mayBecomeNull(array.elementType(), element));
     }
-    if (from instanceof ArrayType && to instanceof ArrayType) {
-      DataType element =
-          assignable(((ArrayType) from).elementType(), ((ArrayType) to).elementType(), byName);
-      boolean nullable =
-          ((ArrayType) from).containsNull()
-              || mayBecomeNull(((ArrayType) from).elementType(), element);
-      return new ArrayType(element, nullable);
-    }
-    if (from instanceof MapType && to instanceof MapType) {
-      MapType map = (MapType) from;
-      DataType key = assignable(map.keyType(), ((MapType) to).keyType(), byName);
-      DataType value = assignable(map.valueType(), ((MapType) to).valueType(), byName);
+    if (from instanceof MapType map && to instanceof MapType target) {
+      DataType key = assignable(map.keyType(), target.keyType(), byName);
+      DataType value = assignable(map.valueType(), target.valueType(), byName);
       return new MapType(
           key, value, map.valueContainsNull() || mayBecomeNull(map.valueType(), value));
     }
@@ -121,32 +119,29 @@ public final class StoreAssignment {
   }
 
   private StructType assignable(StructType from, StructType to, boolean byName) {
-    StructField[] fields = from.fields();
-    StructField[] targets = to.fields();
-    StructField[] found = new StructField[fields.length];
+    StructField[] fields = from.fields().clone();
     for (int i = 0; i < fields.length; i++) {
+      StructField field = fields[i];
       StructField target =
-          byName ? find(targets, fields[i].name()) : i < targets.length ? targets[i] : null;
-      DataType type =
-          target == null
-              ? fields[i].dataType()
-              : assignable(fields[i].dataType(), target.dataType(), byName);
-      boolean nullable = fields[i].nullable() || mayBecomeNull(fields[i].dataType(), type);
-      found[i] = new StructField(fields[i].name(), type, nullable, fields[i].metadata());
+          byName ? find(to.fields(), field.name()) : i < to.length() ? to.fields()[i] : null;
+      if (target == null) continue;
+      DataType type = assignable(field.dataType(), target.dataType(), byName);
+      boolean nullable = field.nullable() || mayBecomeNull(field.dataType(), type);
+      fields[i] = new StructField(field.name(), type, nullable, field.metadata());
     }
-    return new StructType(found);
+    return new StructType(fields);
   }
 
-  /** Whether a cast makes NULL of some values, which a type that it goes to has to allow. */
+  /** Returns whether a cast turns some values into NULL, which its type has to allow. */
   private boolean mayBecomeNull(DataType from, DataType to) {
     return isLegacy && !from.equals(to);
   }
 
   private StructField find(StructField[] fields, String name) {
-    for (int i = 0; i < fields.length; i++) {
-      if (isSame(fields[i].name(), name)) return fields[i];
-    }
-    return null;
+    return Arrays.stream(fields)
+        .filter(field -> isSame(field.name(), name))
+        .findFirst()
+        .orElse(null);
   }
 
   private static boolean isNested(DataType type) {
@@ -154,14 +149,14 @@ public final class StoreAssignment {
   }
 
   private Expression cast(Attribute column, DataType type, String name) {
-    scala.Option<String> zone = scala.Option.apply(conf.sessionLocalTimeZone());
+    Option<String> zone = Option.apply(conf.sessionLocalTimeZone());
     if (isLegacy) return new Cast(column, type, zone, EvalMode$.MODULE$.LEGACY());
     Origin before = CurrentOrigin$.MODULE$.get();
     CurrentOrigin$.MODULE$.set(origin(name));
     try {
       Cast cast = new Cast(column, type, zone, EvalMode$.MODULE$.ANSI());
-      // The errors of a text have the context, and with it the column; those of numbers and times
-      // have no context.
+      // Errors of strings have the query context, and with it the column; those of numbers and
+      // times have no context.
       if (isNested(type) || column.dataType() instanceof StringType) return cast;
       return TableOutputResolver$.MODULE$.checkCastOverflowInTableInsert(cast, name);
     } finally {
@@ -169,29 +164,18 @@ public final class StoreAssignment {
     }
   }
 
-  /** A context of the errors of a cast, whose text is the name of the column. */
+  /** Returns the origin of a cast, whose text is the name of the column. */
   private static Origin origin(String name) {
-    Integer zero = Integer.valueOf(0);
     return new Origin(
-        scala.Option.apply(Integer.valueOf(1)),
-        scala.Option.apply(zero),
-        scala.Option.apply(zero),
-        scala.Option.apply(Integer.valueOf(name.length() - 1)),
-        scala.Option.apply(name),
-        scala.Option.apply(OBJECT_TYPE),
-        scala.Option.apply(name),
+        Option.apply(1),
+        Option.apply(0),
+        Option.apply(0),
+        Option.apply(name.length() - 1),
+        Option.apply(name),
+        Option.apply(OBJECT_TYPE),
+        Option.apply(name),
         ScalaConversions.none(),
         ScalaConversions.none(),
         ScalaConversions.none());
-  }
-
-  private static Alias alias(Expression value, Attribute column) {
-    return new Alias(
-        value,
-        column.name(),
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaConversions.seq(new ArrayList<>()),
-        ScalaConversions.none(),
-        ScalaConversions.seq(new ArrayList<>()));
   }
 }

@@ -12,13 +12,11 @@ import deltagateway.session.GatewaySession;
 import deltagateway.session.StatementExecution;
 import deltagateway.write.stats.NestedNullCounts;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
@@ -31,25 +29,26 @@ import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
+import org.apache.spark.sql.execution.datasources.WriteJobStatsTracker;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** Writes the rows of a query as Parquet files into a table's folder, with Spark's own writer. */
 public final class TableWriter {
   /**
-   * Parquet leaves a column whose bounds are long without any statistics, its count of nulls
-   * included.
+   * Bytes of minimum and maximum values. Parquet writes no statistics at all, not even the null
+   * count, for a column whose values are longer.
    */
   private static final String BOUND_LENGTH = "parquet.statistics.truncate.length";
 
-  /** More than what statistics in a log keep of a string (32 characters) can take. */
+  /** More than the 32 characters of a string that statistics in the log have can take. */
   private static final int BOUND_BYTES_MAX = 256;
 
-  /** More than so little as one task reads becomes. */
-  private static final long ONE_TASK_FILE = 32L << 20;
+  /** The file size from which the rows that one task reads are one file. */
+  private static final long ONE_TASK_FILE_BYTES = 32L << 20;
 
   private final SparkSession spark;
-  private final GatewaySession session;
+  private final Function<Map<String, String>, SQLConf> creationSettings;
   private final TableRoot root;
   private final String folder;
   private final String lease;
@@ -59,119 +58,121 @@ public final class TableWriter {
 
   /**
    * `target` has the folder, the names of the partition columns, in their order, the compression of
-   * the files (null: Spark's) and what the table demands of its rows (null: nothing), see {@link
-   * RowEnforcer}. The texts of partition values are those of UTC, whatever the session's zone is.
+   * the files (null: Spark's) and what the table enforces (null: nothing), see {@link RowEnforcer}.
+   * Partition values are serialized in UTC, whatever the session's time zone.
    */
   public TableWriter(GatewaySession session, JsonNode target) {
-    this.session = session;
-    this.spark = session.spark();
+    this(session.spark(), session::ofServer, target);
+  }
+
+  TableWriter(
+      SparkSession spark,
+      Function<Map<String, String>, SQLConf> creationSettings,
+      JsonNode target) {
+    this.spark = spark;
+    this.creationSettings = creationSettings;
     this.root =
         new TableRoot(target.get("folder").textValue(), new String[0], new String[0], false);
     this.folder = root.path().toString();
     this.lease = target.get("lease").textValue();
-    for (Iterator<JsonNode> names = target.get("partition_columns").elements(); names.hasNext(); ) {
-      partitionColumns.add(names.next().textValue());
-    }
+    for (JsonNode name : target.get("partition_columns")) partitionColumns.add(name.textValue());
     this.rules = target.get("rules");
     options.put("timeZone", "UTC");
     if (target.hasNonNull("compression"))
       options.put("compression", target.get("compression").textValue());
   }
 
-  /** What {@link #write} takes: the query with what the table demands on top of it. */
+  /** Returns the query with what the table enforces, for {@link #write}. */
   public QueryExecution enforced(QueryExecution query, PlanGuard guard, String statementId)
       throws Exception {
     if (rules.isNull()) return query;
-    return new RowEnforcer(session, guard, statementId, rules, false).enforced(query);
+    return enforcer(guard, statementId, false).enforced(query);
+  }
+
+  private RowEnforcer enforcer(PlanGuard guard, String statementId, boolean withoutJob) {
+    return new RowEnforcer(spark, creationSettings, guard, statementId, rules, withoutJob);
   }
 
   /**
-   * What {@link #enforced} may be kept by ({@link PlanCache}); null: it follows from more than the
-   * request, from values of rows, say. {@link RowEnforcer} looks at sizes where nothing else says
-   * how rows come to tasks.
+   * Returns the key of the result of {@link #enforced} in {@link PlanCache}; null if it depends on
+   * more than the request, for example on values of rows. {@link RowEnforcer} uses sizes of tables
+   * unless the request determines how rows are distributed to tasks.
    */
   public String key(StatementRequest request, String target) throws Exception {
     if (rules.isNull() || rules.hasNonNull("curve")) return null;
-    for (Iterator<JsonNode> steps = rules.get("steps").elements(); steps.hasNext(); ) {
-      JsonNode step = steps.next();
-      if (step.get("counters").size() > 0) return null;
-      for (Iterator<JsonNode> expressions = step.get("expressions").elements();
-          expressions.hasNext(); ) {
-        if (!PlanCache.isTimeless(expressions.next().get("text").textValue())) return null;
+    for (JsonNode step : rules.get("steps")) {
+      if (!step.get("counters").isEmpty()) return null;
+      for (JsonNode expression : step.get("expressions")) {
+        if (!PlanCache.isTimeless(expression.get("text").textValue())) return null;
       }
     }
-    boolean isSaid =
-        rules.get("is_arranged").booleanValue() || rules.get("rebalanced").booleanValue();
-    boolean isDivided = isSaid || rules.get("partition_columns").size() > 0;
+    boolean isDistributed =
+        rules.get("is_arranged").booleanValue()
+            || rules.get("rebalanced").booleanValue()
+            || !rules.get("partition_columns").isEmpty();
     return PlanCache.writeKey(
-        spark, request, target, isDivided && !rules.get("joins_tasks").booleanValue());
+        spark, request, target, isDistributed && !rules.get("joins_tasks").booleanValue());
   }
 
   /**
-   * What {@link #writeLiterals} takes; null where rows are no literals, or Spark cannot evaluate
-   * them without a job.
+   * Returns the rows for {@link #writeLiterals}; null if they are no literals or Spark cannot
+   * evaluate them without a job.
    */
   public QueryExecution literals(
       QueryExecution query, StatementExecution statement, PlanGuard guard, String statementId)
       throws Exception {
     if (rules.isNull() || !rules.get("literals").booleanValue()) return null;
     if (!RowEnforcer.isLiteral(query.analyzed())) return null;
-    QueryExecution enforced =
-        new RowEnforcer(session, guard, statementId, rules, true).enforced(query);
+    QueryExecution enforced = enforcer(guard, statementId, true).enforced(query);
     LogicalPlan plan = statement.atItsTime(enforced).analyzed();
-    List partitions = partitionAttributes(ScalaConversions.list(plan.output()));
+    List<Attribute> partitions = partitionAttributes(ScalaConversions.list(plan.output()));
     QueryExecution literals =
         statement.planned(LiteralRowsWriter.withNullPartitions(plan, partitions));
     return LiteralRowsWriter.relation(literals.optimizedPlan()) == null ? null : literals;
   }
 
-  /** As {@link #write}, without a job. */
+  /** Writes rows as {@link #write} does, without a job. */
   public String writeLiterals(QueryExecution literals) throws Exception {
     LogicalPlan rows = literals.optimizedPlan();
     InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
-    List output = ScalaConversions.list(rows.output());
-    NestedNullCounts nulls = new NestedNullCounts(rowsOf(output));
+    List<Attribute> output = ScalaConversions.list(rows.output());
+    NestedNullCounts nulls = new NestedNullCounts(fileColumns(output));
     new LiteralRowsWriter(spark, options, configuration())
         .write(rows, partitionAttributes(output), committer, root.path(), trackers(nulls));
     return answer(committer, nulls);
   }
 
-  /**
-   * Whether rows that one task writes are in the files that they should be in: no curve, and none
-   * of a small size.
-   */
+  /** Returns whether one task may write all rows: no curve orders them, and files are large. */
   public boolean mayBeOneTask() {
-    if (rules.isNull() || rules.hasNonNull("curve") || rules.get("is_arranged").booleanValue())
-      return false;
-    return rules.get("file_bytes").longValue() >= ONE_TASK_FILE;
+    return !rules.isNull()
+        && !rules.hasNonNull("curve")
+        && !rules.get("is_arranged").booleanValue()
+        && rules.get("file_bytes").longValue() >= ONE_TASK_FILE_BYTES;
   }
 
   /**
-   * JSON: an array of path (relative to the folder), partition, size, modification time and {@link
-   * NestedNullCounts}.
+   * Writes the rows. Returns JSON: an array of path (relative to the folder), partition, size,
+   * modification time and {@link NestedNullCounts} of each file.
    */
   public String write(QueryExecution execution) throws Exception {
-    final SparkPlan plan = execution.executedPlan();
-    final InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
-    final Configuration configuration = configuration();
-    final NestedNullCounts nulls =
-        new NestedNullCounts(rowsOf(ScalaConversions.list(plan.output())));
+    SparkPlan plan = execution.executedPlan();
+    InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
+    Configuration configuration = configuration();
+    NestedNullCounts nulls =
+        new NestedNullCounts(fileColumns(ScalaConversions.list(plan.output())));
+    boolean isDivided =
+        !rules.isNull() && !rules.hasNonNull("curve") && rules.get("order").isEmpty();
     SQLExecution$.MODULE$.withNewExecutionId(
         execution,
         ScalaConversions.none(),
-        new scala.runtime.AbstractFunction0() {
-          public Object apply() {
-            boolean isPlain =
-                rules.isNull() || rules.hasNonNull("curve") || rules.get("order").size() > 0;
-            SparkPlan divided = isPlain ? plan : divided(plan, configuration);
-            List attributes = partitionAttributes(ScalaConversions.list(divided.output()));
-            return run(
-                divided,
-                committer,
-                ScalaConversions.seq(attributes),
-                trackers(nulls),
-                configuration);
-          }
+        () -> {
+          SparkPlan divided = isDivided ? divided(plan, configuration) : plan;
+          return run(
+              divided,
+              committer,
+              partitionAttributes(ScalaConversions.list(divided.output())),
+              trackers(nulls),
+              configuration);
         });
     return answer(committer, nulls);
   }
@@ -183,41 +184,32 @@ public final class TableWriter {
     return configuration;
   }
 
-  private static List trackers(NestedNullCounts nulls) {
-    return nulls.isEmpty() ? new ArrayList<>() : Collections.singletonList(nulls);
+  private static List<WriteJobStatsTracker> trackers(NestedNullCounts nulls) {
+    return nulls.isEmpty() ? List.of() : List.of(nulls);
   }
 
   private static String answer(InPlaceCommitProtocol committer, NestedNullCounts nulls)
       throws Exception {
     ArrayNode files = StatementRequest.JSON.createArrayNode();
-    for (Iterator<InPlaceCommitProtocol.WrittenFile> written = committer.files().iterator();
-        written.hasNext(); ) {
-      InPlaceCommitProtocol.WrittenFile file = written.next();
+    for (InPlaceCommitProtocol.WrittenFile file : committer.files()) {
       ArrayNode each =
           files
               .addArray()
-              .add(file.path)
-              .add(file.partition)
-              .add(file.size)
-              .add(file.modificationTime);
-      nulls.addTo(each.addArray(), committer.path(file.path).toString());
+              .add(file.path())
+              .add(file.partition())
+              .add(file.size())
+              .add(file.modificationTime());
+      nulls.addTo(each.addArray(), committer.path(file.path()).toString());
     }
     return StatementRequest.JSON.writeValueAsString(files);
   }
 
-  private SparkPlan divided(SparkPlan plan, final Configuration configuration) {
+  private SparkPlan divided(SparkPlan plan, Configuration configuration) {
+    int cores =
+        rules.get("partition_columns").isEmpty() ? 1 : spark.sparkContext().defaultParallelism();
     try {
-      int cores =
-          rules.get("partition_columns").isEmpty() ? 1 : spark.sparkContext().defaultParallelism();
       return OutputFileSizes.divided(
-          plan,
-          rules.get("file_bytes").longValue(),
-          cores,
-          new OutputFileSizes.Trial() {
-            public long[] measure(SparkPlan some) throws Exception {
-              return tried(some, configuration);
-            }
-          });
+          plan, rules.get("file_bytes").longValue(), cores, some -> sample(some, configuration));
     } catch (RuntimeException failure) {
       throw failure;
     } catch (Exception failure) {
@@ -225,50 +217,43 @@ public final class TableWriter {
     }
   }
 
-  /**
-   * The rows of a plan, and their bytes in pages and in dictionaries, for which they are written
-   * and removed.
-   */
-  private long[] tried(SparkPlan plan, Configuration configuration) throws Exception {
+  /** Writes the rows of a plan, measures the files, and removes them. */
+  private OutputFileSizes.Sample sample(SparkPlan plan, Configuration configuration)
+      throws Exception {
     InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
-    long[] found = new long[3];
-    run(plan, committer, ScalaConversions.seq(new ArrayList<>()), new ArrayList<>(), configuration);
+    run(plan, committer, List.of(), List.of(), configuration);
+    long rows = 0;
+    long pageBytes = 0;
+    long dictionaryBytes = 0;
     try {
-      for (Iterator<InPlaceCommitProtocol.WrittenFile> written = committer.files().iterator();
-          written.hasNext(); ) {
-        Path path = committer.path(written.next().path);
-        ParquetFileReader reader =
-            ParquetFileReader.open(HadoopInputFile.fromPath(path, configuration));
-        try {
-          found[0] += reader.getRecordCount();
-          for (Iterator<BlockMetaData> groups = reader.getFooter().getBlocks().iterator();
-              groups.hasNext(); ) {
-            for (Iterator<ColumnChunkMetaData> chunks = groups.next().getColumns().iterator();
-                chunks.hasNext(); ) {
-              ColumnChunkMetaData chunk = chunks.next();
+      for (InPlaceCommitProtocol.WrittenFile file : committer.files()) {
+        HadoopInputFile input =
+            HadoopInputFile.fromPath(committer.path(file.path()), configuration);
+        try (ParquetFileReader reader = ParquetFileReader.open(input)) {
+          rows += reader.getRecordCount();
+          for (BlockMetaData group : reader.getFooter().getBlocks()) {
+            for (ColumnChunkMetaData chunk : group.getColumns()) {
               long dictionary =
                   chunk.hasDictionaryPage()
                       ? chunk.getFirstDataPageOffset() - chunk.getDictionaryPageOffset()
-                      : 0L;
-              found[1] += chunk.getTotalSize() - dictionary;
-              found[2] += dictionary;
+                      : 0;
+              pageBytes += chunk.getTotalSize() - dictionary;
+              dictionaryBytes += dictionary;
             }
           }
-        } finally {
-          reader.close();
         }
       }
     } finally {
       committer.deleteAll(configuration);
     }
-    return found;
+    return new OutputFileSizes.Sample(rows, pageBytes, dictionaryBytes);
   }
 
   private Object run(
       SparkPlan plan,
       InPlaceCommitProtocol committer,
-      scala.collection.immutable.Seq<Attribute> partitionAttributes,
-      List trackers,
+      List<Attribute> partitionAttributes,
+      List<WriteJobStatsTracker> trackers,
       Configuration configuration) {
     return FileFormatWriter$.MODULE$.write(
         spark,
@@ -277,35 +262,31 @@ public final class TableWriter {
         committer,
         new FileFormatWriter.OutputSpec(folder, ScalaConversions.emptyMap(), plan.output()),
         configuration,
-        partitionAttributes,
+        ScalaConversions.seq(partitionAttributes),
         ScalaConversions.none(),
         ScalaConversions.seq(trackers),
-        scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options)),
+        ScalaConversions.map(options),
         0,
         FileFormatWriter$.MODULE$.write$default$12());
   }
 
-  /** What a file has of a plan's columns. */
-  private StructType rowsOf(List<Attribute> output) {
+  /** Returns the columns of a plan that are in the files. */
+  private StructType fileColumns(List<Attribute> output) {
     StructType columns = new StructType();
-    for (int i = 0; i < output.size(); i++) {
-      Attribute column = output.get(i);
+    for (Attribute column : output) {
       if (!partitionColumns.contains(column.name()))
         columns = columns.add(column.name(), column.dataType());
     }
     return columns;
   }
 
-  private List partitionAttributes(List<Attribute> output) {
-    List<Attribute> attributes = new ArrayList<>();
-    for (int i = 0; i < partitionColumns.size(); i++) {
-      for (int j = 0; j < output.size(); j++) {
-        if (output.get(j).name().equals(partitionColumns.get(i))) attributes.add(output.get(j));
-      }
-    }
-    if (attributes.size() != partitionColumns.size()) {
+  private List<Attribute> partitionAttributes(List<Attribute> output) {
+    List<Attribute> attributes =
+        partitionColumns.stream()
+            .flatMap(name -> output.stream().filter(column -> column.name().equals(name)))
+            .toList();
+    if (attributes.size() != partitionColumns.size())
       throw new IllegalArgumentException("partition columns " + partitionColumns + " of " + output);
-    }
     return attributes;
   }
 }

@@ -6,8 +6,6 @@ import deltagateway.protocol.PythonCallbacks;
 import deltagateway.protocol.RejectionException;
 import deltagateway.protocol.StatementRequest;
 import java.io.IOException;
-import java.util.Arrays;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -16,13 +14,13 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkContext;
 
 /**
- * Credentials for the files of one table, which a catalog lends: where they are on their way to
- * {@link VendedCredentialsFileSystem}.
+ * Passes credentials that a catalog vends for the files of one table to {@link
+ * VendedCredentialsFileSystem}.
  *
- * <p>Hadoop's settings of one scan or write are told the lease's name, by which the driver's
- * process asks Python whenever a file is opened, so that newer credentials are found while a
- * statement runs. Executors of other processes cannot ask: the credentials of the moment go to them
- * with the settings of their tasks. No other statement or scan sees either.
+ * <p>Hadoop's settings of one scan or write have the lease's id, with which the driver process
+ * requests the credentials from Python whenever a file is opened. So it finds newer credentials
+ * while a statement runs. Executors in other processes cannot request any: their tasks' settings
+ * have the current credentials. No other statement or scan sees either.
  */
 public final class VendedCredentials {
   private static final String PREFIX = "deltagateway.lease.";
@@ -33,136 +31,127 @@ public final class VendedCredentials {
   private static final String SETTING = PREFIX + "setting.";
   private static final String JOB_GROUP = "spark.jobGroup.id";
 
-  /** Spellings of one store: metadata may have any. */
-  private static final List<String> S3 = Arrays.asList("s3", "s3a", "s3n");
+  /** Schemes of one store: metadata may have any of them. */
+  private static final List<String> S3 = List.of("s3", "s3a", "s3n");
 
   /**
-   * Ends of settings, of a bucket too, that say where Hadoop looks first: the operator may keep
-   * secrets there.
+   * Suffix of settings, also of single buckets, for a store of secrets. Hadoop prefers the
+   * operator's secrets there to those in other settings.
    */
-  private static final String STORED = "security.credential.provider.path";
+  private static final String CREDENTIAL_PROVIDER = "security.credential.provider.path";
 
-  /** Of the driver's process, where statements are answered. */
-  private static volatile PythonCallbacks questions;
+  /** Set in the driver process only. */
+  private static volatile PythonCallbacks callbacks;
 
   private VendedCredentials() {}
 
   public static void answeredBy(PythonCallbacks driver) {
-    questions = driver;
+    callbacks = driver;
   }
 
-  /** These settings, or others like them with a lease; null: nothing is lent. */
+  /** Returns a copy of the settings with a lease; the settings themselves if `lease` is null. */
   public static Configuration with(
-      String lease, Configuration conf, Path place, SparkContext spark) {
+      String lease, Configuration conf, Path path, SparkContext spark) {
     if (lease == null) return conf;
-    Configuration lent = new Configuration(conf);
-    lend(lent, lease, place, spark);
-    return lent;
+    Configuration copy = new Configuration(conf);
+    lend(copy, lease, path, spark);
+    return copy;
   }
 
   /**
-   * Has the file systems that are opened with `conf`, for the store of `place`, use a lease; null:
-   * nothing is lent.
+   * Makes file systems that are opened with `conf`, for the store of `path`, use a lease. Does
+   * nothing if `lease` is null.
    */
-  public static void lend(Configuration conf, String lease, Path place, SparkContext spark) {
+  public static void lend(Configuration conf, String lease, Path path, SparkContext spark) {
     if (lease == null) return;
     String statement = spark.getLocalProperty(JOB_GROUP);
     conf.set(ID, lease);
     conf.set(STATEMENT, statement == null ? "" : statement);
-    Lent lent;
+    Credentials vended;
     try {
-      lent = ask(conf, place.toString());
+      vended = request(conf, path.toString());
     } catch (IOException failure) {
       throw new IllegalStateException("no credentials", failure);
     }
     ClassLoader loader = VendedCredentials.class.getClassLoader();
     try {
-      Class.forName(lent.connector, false, loader);
+      Class.forName(vended.connector, false, loader);
     } catch (ClassNotFoundException missing) {
-      throw new RejectionException("connector", place + "\n" + lent.connector);
+      throw new RejectionException("connector", path + "\n" + vended.connector);
     }
     conf.setClassLoader(loader);
-    String scheme = place.toUri().getScheme();
-    String[] schemes = S3.contains(scheme) ? S3.toArray(new String[0]) : new String[] {scheme};
-    for (int i = 0; i < schemes.length; i++) {
-      conf.set("fs." + schemes[i] + ".impl", VendedCredentialsFileSystem.class.getName());
-      conf.setBoolean("fs." + schemes[i] + ".impl.disable.cache", true);
+    String scheme = path.toUri().getScheme();
+    for (String each : S3.contains(scheme) ? S3 : List.of(scheme)) {
+      conf.set("fs." + each + ".impl", VendedCredentialsFileSystem.class.getName());
+      conf.setBoolean("fs." + each + ".impl.disable.cache", true);
     }
-    conf.set(CONNECTOR, lent.connector);
-    if (!spark.isLocal()) lent.putInto(conf);
+    conf.set(CONNECTOR, vended.connector);
+    if (!spark.isLocal()) vended.putInto(conf);
   }
 
-  /** The class of the connector of a lease that {@link #lend} has put into these settings. */
+  /** Returns the class of a lease's connector, which {@link #lend} has put into the settings. */
   public static String connector(Configuration conf) {
     return conf.get(CONNECTOR);
   }
 
-  /** What the lease of a file system is worth by now. */
-  static Lent of(Configuration conf, String place) throws IOException {
-    return questions == null ? new Lent(conf) : ask(conf, place);
+  /** Returns the current credentials of a lease. */
+  static Credentials of(Configuration conf, String location) throws IOException {
+    return callbacks == null ? Credentials.of(conf) : request(conf, location);
   }
 
-  private static Lent ask(Configuration conf, String place) throws IOException {
-    ObjectNode question = StatementRequest.JSON.createObjectNode();
-    question.put("statement", conf.get(STATEMENT)).put("lease", conf.get(ID)).put("place", place);
+  private static Credentials request(Configuration conf, String location) throws IOException {
+    ObjectNode request = StatementRequest.JSON.createObjectNode();
+    request.put("statement", conf.get(STATEMENT)).put("lease", conf.get(ID)).put("place", location);
     try {
-      return new Lent(questions.value(question));
+      return Credentials.of(callbacks.value(request));
     } catch (IllegalStateException failure) {
       throw new IOException(
-          "the credentials for " + place + " are not to be had: " + failure.getMessage());
+          "the credentials for " + location + " are not available: " + failure.getMessage());
     }
   }
 
-  /** `endsMs` is since the epoch, or the largest number. `settings` hold secrets. */
-  static final class Lent {
-    final String connector;
-    final Map<String, String> settings = new TreeMap<>();
-    final long endsMs;
-
-    Lent(JsonNode answer) {
-      connector = answer.get("connector").textValue();
-      endsMs = answer.get("ends_ms").asLong(Long.MAX_VALUE);
-      for (Iterator<Map.Entry<String, JsonNode>> fields = answer.get("settings").fields();
-          fields.hasNext(); ) {
-        Map.Entry<String, JsonNode> field = fields.next();
+  /**
+   * Settings of a connector, which contain secrets, until `endsMs` since the epoch, or the largest
+   * number.
+   */
+  record Credentials(String connector, Map<String, String> settings, long endsMs) {
+    static Credentials of(JsonNode answer) {
+      Map<String, String> settings = new TreeMap<>();
+      for (Map.Entry<String, JsonNode> field : answer.get("settings").properties())
         settings.put(field.getKey(), field.getValue().textValue());
-      }
+      return new Credentials(
+          answer.get("connector").textValue(),
+          settings,
+          answer.get("ends_ms").asLong(Long.MAX_VALUE));
     }
 
-    Lent(Configuration conf) {
-      connector = conf.get(CONNECTOR);
-      endsMs = conf.getLong(ENDS, Long.MAX_VALUE);
-      for (Map.Entry<String, String> entry : conf) {
-        String key = entry.getKey();
-        if (key.startsWith(SETTING))
-          settings.put(key.substring(SETTING.length()), entry.getValue());
-      }
+    static Credentials of(Configuration conf) {
+      Map<String, String> settings = new TreeMap<>();
+      conf.getPropsWithPrefix(SETTING).forEach(settings::put);
+      return new Credentials(conf.get(CONNECTOR), settings, conf.getLong(ENDS, Long.MAX_VALUE));
     }
 
     private void putInto(Configuration conf) {
       conf.set(CONNECTOR, connector);
       conf.setLong(ENDS, endsMs);
-      for (Iterator<Map.Entry<String, String>> entries = settings.entrySet().iterator();
-          entries.hasNext(); ) {
-        Map.Entry<?, String> entry = (Map.Entry<?, String>) entries.next();
-        conf.set(SETTING + entry.getKey(), entry.getValue());
-      }
+      settings.forEach((name, value) -> conf.set(SETTING + name, value));
     }
 
-    /** The settings of a connector's own file system. */
+    /** Returns the settings of the connector's own file system. */
     Configuration applied(Configuration conf, String scheme) {
       Configuration applied = new Configuration(conf);
       for (Map.Entry<String, String> entry : conf) {
-        String key = entry.getKey();
-        if (key.startsWith(PREFIX) || key.endsWith(STORED)) applied.unset(key);
+        String name = entry.getKey();
+        if (name.startsWith(PREFIX) || name.endsWith(CREDENTIAL_PROVIDER)) applied.unset(name);
       }
       applied.set("fs." + scheme + ".impl", connector);
-      for (Iterator<Map.Entry<String, String>> entries = settings.entrySet().iterator();
-          entries.hasNext(); ) {
-        Map.Entry<String, String> entry = entries.next();
-        applied.set(entry.getKey(), entry.getValue());
-      }
+      settings.forEach(applied::set);
       return applied;
+    }
+
+    @Override
+    public String toString() {
+      return connector; // without secrets
     }
   }
 }

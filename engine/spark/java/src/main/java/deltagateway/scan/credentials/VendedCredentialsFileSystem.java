@@ -11,59 +11,63 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.util.ReflectionUtils;
 
 /**
- * A connector's file system with the credentials of a lease ({@link VendedCredentials}).
+ * A connector's file system with vended credentials ({@link VendedCredentials}).
  *
- * <p>Hadoop keeps file systems by scheme, host and user, and would give one table's to another: its
- * cache is off for these, and those of the connector are kept here ({@link FileSystemCache}). A
- * file that is open goes on with the credentials that it was opened with.
+ * <p>Hadoop caches file systems by scheme, host and user, and would use one table's credentials for
+ * another. Its cache is off for these file systems; those of the connectors are cached here ({@link
+ * FileSystemCache}). An open file continues with the credentials that it was opened with.
  */
 public final class VendedCredentialsFileSystem extends FilterFileSystem {
   /** Guarded by itself. */
-  private static final FileSystemCache KEPT = new FileSystemCache(200);
+  private static final FileSystemCache CACHE = new FileSystemCache(200);
 
   /** `name` is the URI of a file or folder. */
+  @Override
   public void initialize(URI name, Configuration conf) throws IOException {
-    String place = name.getScheme() + "://" + name.getAuthority();
-    VendedCredentials.Lent lent = VendedCredentials.of(conf, place);
+    String location = name.getScheme() + "://" + name.getAuthority();
     setConf(conf);
-    statistics = getStatistics(name.getScheme(), getClass());
-    fs = connected(place, lent, conf);
+    fs = connected(location, VendedCredentials.of(conf, location), conf);
+    super.initialize(name, conf);
   }
 
-  private static FileSystem connected(String place, VendedCredentials.Lent lent, Configuration conf)
+  private static FileSystem connected(
+      String location, VendedCredentials.Credentials vended, Configuration conf)
       throws IOException {
-    String key = place + "\n" + lent.connector + "\n" + lent.settings;
-    synchronized (KEPT) {
+    String key = location + "\n" + vended.connector() + "\n" + vended.settings();
+    synchronized (CACHE) {
       long now = System.currentTimeMillis();
-      FileSystem found = KEPT.find(key, lent.endsMs, now);
+      FileSystem found = CACHE.find(key, vended.endsMs(), now);
       if (found != null) return found;
-      List<FileSystem> over = KEPT.takeOver(now);
+      List<FileSystem> ended = CACHE.takeOver(now);
       try {
-        found = opened(place, lent, conf);
-        KEPT.keep(key, found, lent.endsMs, now);
+        found = opened(location, vended, conf);
+        CACHE.keep(key, found, vended.endsMs(), now);
         return found;
       } finally {
-        FileSystemCache.close(over);
+        FileSystemCache.close(ended);
       }
     }
   }
 
-  private static FileSystem opened(String place, VendedCredentials.Lent lent, Configuration conf)
+  private static FileSystem opened(
+      String location, VendedCredentials.Credentials vended, Configuration conf)
       throws IOException {
-    URI uri = new Path(place).toUri();
-    Configuration own = lent.applied(conf, uri.getScheme());
-    Class<?> connector;
+    URI uri = new Path(location).toUri();
+    Configuration own = vended.applied(conf, uri.getScheme());
     try {
-      connector =
-          Class.forName(lent.connector, true, VendedCredentialsFileSystem.class.getClassLoader());
+      Class<? extends FileSystem> connector =
+          Class.forName(
+                  vended.connector(), true, VendedCredentialsFileSystem.class.getClassLoader())
+              .asSubclass(FileSystem.class);
+      FileSystem opened = ReflectionUtils.newInstance(connector, own);
+      opened.initialize(uri, own);
+      return opened;
     } catch (ClassNotFoundException missing) {
-      throw new IOException("no class " + lent.connector, missing);
+      throw new IOException("no class " + vended.connector(), missing);
     }
-    FileSystem opened = (FileSystem) ReflectionUtils.newInstance(connector, own);
-    opened.initialize(uri, own);
-    return opened;
   }
 
-  /** Others use what is behind it. */
+  /** Does nothing: other users share the connector's file system. */
+  @Override
   public void close() {}
 }

@@ -2,6 +2,8 @@ package deltagateway.scan.deletionvectors;
 
 import deltagateway.protocol.RejectionException;
 import deltagateway.scan.TableRoot;
+import java.io.EOFException;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -16,10 +18,11 @@ import org.roaringbitmap.PeekableIntIterator;
 import org.roaringbitmap.RoaringBitmap;
 
 /**
- * The deleted rows of one data file, read where the file is read: by the task, so that a table of
- * many vectors is decoded by all executors and no bytes of it pass through the driver.
- * `engine/storage/deletion_vectors.py` tells what the bytes are; every size, checksum and count is
- * verified here as it is there.
+ * Deleted rows of one data file. The task that reads the data file reads its vector, so that the
+ * executors decode the vectors of a table and the driver loads none of their bytes.
+ *
+ * <p>Protocol: "Deletion Vector Format". Every size, checksum and count is verified, as in
+ * `engine/storage/deletion_vectors.py`.
  */
 public final class DeletionVector {
   private static final int PORTABLE = 1681511377;
@@ -40,18 +43,18 @@ public final class DeletionVector {
   }
 
   /**
-   * `descriptor` is storage type, offset, size, cardinality and path or inline text, separated by
-   * blanks.
+   * Reads a vector. `descriptor` is storage type, offset, size, cardinality and path or inline
+   * text, separated by blanks.
    */
   static DeletionVector read(String descriptor, TableRoot root, Configuration conf) {
     String[] parts = descriptor.split(" ", 5);
     int size = Integer.parseInt(parts[2]);
     String source = parts[0].equals("i") ? "(inline)" : path(parts[0], parts[4], root).toString();
-    byte[] data;
-    if (parts[0].equals("i")) data = inline(parts[4], size);
-    else
-      data =
-          framed(real(path(parts[0], parts[4], root), root), Long.parseLong(parts[1]), size, conf);
+    byte[] data =
+        parts[0].equals("i")
+            ? inline(parts[4], size)
+            : framed(
+                real(path(parts[0], parts[4], root), root), Long.parseLong(parts[1]), size, conf);
     DeletionVector vector;
     try {
       vector = parse(ByteBuffer.wrap(data).order(ByteOrder.LITTLE_ENDIAN));
@@ -94,19 +97,13 @@ public final class DeletionVector {
     if (offset < 0)
       throw new RejectionException("deletion vector", path + "\nits offset is " + offset);
     byte[] frame;
-    try {
-      FSDataInputStream in = path.getFileSystem(conf).open(path);
-      try {
-        in.seek(offset);
-        frame =
-            in.readNBytes(
-                size + FRAME_BYTES); // which makes room as the bytes come, whatever the size claims
-      } finally {
-        in.close();
-      }
-    } catch (java.io.FileNotFoundException missing) {
+    try (FSDataInputStream in = path.getFileSystem(conf).open(path)) {
+      in.seek(offset);
+      // Allocates as bytes arrive, whatever the size claims.
+      frame = in.readNBytes(size + FRAME_BYTES);
+    } catch (FileNotFoundException missing) {
       throw new RejectionException("deletion vector missing", path.toString());
-    } catch (java.io.EOFException beyond) {
+    } catch (EOFException tooShort) {
       throw wrongSize(path.toString(), size, 0);
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
@@ -130,8 +127,8 @@ public final class DeletionVector {
   }
 
   /**
-   * The portable form has 64-bit counts and keys, the older native one 32-bit counts, lengths, and
-   * keys by position.
+   * Parses a bitmap array. The portable format has a 64-bit count and keys, the older native one a
+   * 32-bit count, lengths, and keys by position.
    */
   private static DeletionVector parse(ByteBuffer in) throws IOException {
     int magic = in.getInt();
@@ -156,34 +153,36 @@ public final class DeletionVector {
   }
 
   private long cardinality() {
-    long total = 0;
-    for (int i = 0; i < bitmaps.length; i++) total += bitmaps[i].getLongCardinality();
-    return total;
+    return Arrays.stream(bitmaps).mapToLong(RoaringBitmap::getLongCardinality).sum();
   }
 
+  /** Decodes Z85 (ZeroMQ RFC 32): five digits of base 85 for four bytes, big-endian. */
   private static byte[] z85(String text) {
-    if (text.length() % 5 != 0)
-      throw new RejectionException("deletion vector", text + "\nno text of Z85");
-    byte[] bytes = new byte[text.length() / 5 * 4];
-    for (int group = 0; group < text.length() / 5; group++) {
+    ByteBuffer bytes = ByteBuffer.allocate(text.length() / 5 * 4);
+    if (text.length() % 5 != 0) throw invalidZ85(text);
+    for (int group = 0; group < text.length(); group += 5) {
       long number = 0;
-      for (int i = 0; i < 5; i++) {
-        int digit = Z85.indexOf(text.charAt(group * 5 + i));
-        if (digit < 0) throw new RejectionException("deletion vector", text + "\nno text of Z85");
+      for (int i = group; i < group + 5; i++) {
+        int digit = Z85.indexOf(text.charAt(i));
+        if (digit < 0) throw invalidZ85(text);
         number = number * 85 + digit;
       }
-      if (number >>> 32 != 0)
-        throw new RejectionException("deletion vector", text + "\nno text of Z85");
-      ByteBuffer.wrap(bytes).putInt(group * 4, (int) number);
+      if (number >>> 32 != 0) throw invalidZ85(text);
+      bytes.putInt((int) number);
     }
-    return bytes;
+    return bytes.array();
   }
 
-  /** The deleted rows from `row` on, ascending. */
+  private static RejectionException invalidZ85(String text) {
+    return new RejectionException("deletion vector", text + "\nno text of Z85");
+  }
+
+  /** Returns the deleted rows from `row` on, in ascending order. */
   Rows from(long row) {
     return new Rows(row);
   }
 
+  /** Iterates over deleted rows. */
   final class Rows {
     static final long END = Long.MAX_VALUE;
 
@@ -200,7 +199,7 @@ public final class DeletionVector {
       iterator = bucket < keys.length ? bitmaps[bucket].getIntIterator() : null;
     }
 
-    /** The next row, {@link #END} behind the last. */
+    /** Returns the next row, or {@link #END} after the last one. */
     long next() {
       while (iterator != null && !iterator.hasNext()) {
         bucket++;

@@ -1,70 +1,75 @@
 package deltagateway.scan.deletionvectors;
 
+import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
 
 /**
- * The rows of one file as its reader gives them, batches or rows, with those that are not live told
- * apart: in a batch their row index becomes {@link #DEAD}, which a condition above the scan drops,
- * single rows are left out. So a batch costs its deleted rows and not all of them. The rows of a
- * deletion vector are not live; of a vector that selects rows all others are not. Of a vector that
- * tells rows apart all others stay, and {@link #OTHER} is in their row index.
+ * Applies a deletion vector to the batches or rows of one file's reader.
  *
- * <p>The reader fills the column of row indexes (physical ones, in ascending order, with gaps where
- * parts of the file are skipped) for each batch.
+ * <p>In a batch, the row index of a deleted row becomes {@link #DEAD}, which a filter above the
+ * scan drops; single rows are left out. So the cost of a batch depends on its deleted rows only. A
+ * vector that selects rows deletes all others. A vector that flags rows deletes none; the row
+ * indexes of all others get the bit {@link #OTHER}.
+ *
+ * <p>The reader fills the column of row indexes for each batch. They are physical, in ascending
+ * order, with gaps if parts of the file are skipped.
  */
-public final class LiveRowIterator extends scala.collection.AbstractIterator {
+public final class LiveRowIterator extends AbstractIterator<Object> {
   public static final long DEAD = -1;
 
-  /** The bit of a row index that is set for rows which are told from those of a vector. */
+  /** The bit in the row indexes of rows that are not in a vector which flags rows. */
   public static final long OTHER = Long.MIN_VALUE;
 
-  /** What becomes of the rows in a vector, or of those that are not. */
+  /** Effect of a vector on the rows in it, or on all others. */
   public enum Use {
     DROPS,
     SELECTS,
-    TELLS
+    FLAGS
   }
 
-  private final scala.collection.Iterator<Object> rows;
+  private final Iterator<?> rows;
   private final int rowIndex;
   private final DeletionVector vector;
   private final Use use;
-  private DeletionVector.Rows marked;
-  private long next;
-  private Object ahead;
+  private DeletionVector.Rows vectorRows;
+  private long nextVectorRow;
+  private Object next;
 
   /** `rowIndex` is the position of the column of row indexes. */
-  LiveRowIterator(
-      scala.collection.Iterator<Object> rows, int rowIndex, DeletionVector vector, Use use) {
+  LiveRowIterator(Iterator<?> rows, int rowIndex, DeletionVector vector, Use use) {
     this.rows = rows;
     this.rowIndex = rowIndex;
     this.vector = vector;
     this.use = use;
   }
 
+  @Override
   public boolean hasNext() {
-    while (ahead == null && rows.hasNext()) {
+    while (next == null && rows.hasNext()) {
       Object found = rows.next();
-      if (found instanceof ColumnarBatch) mark((ColumnarBatch) found);
-      ahead = found instanceof ColumnarBatch ? found : kept((InternalRow) found);
+      if (found instanceof ColumnarBatch batch) mark(batch);
+      next = found instanceof InternalRow row ? live(row) : found;
     }
-    return ahead != null;
+    return next != null;
   }
 
+  @Override
   public Object next() {
-    if (!hasNext()) throw new java.util.NoSuchElementException();
-    Object found = ahead;
-    ahead = null;
+    if (!hasNext()) throw new NoSuchElementException();
+    Object found = next;
+    next = null;
     return found;
   }
 
-  /** A row of a batch cannot be changed. */
-  private InternalRow kept(InternalRow found) {
+  /** Returns the row, or null if it is deleted. Rows of batches are immutable, hence the copy. */
+  private InternalRow live(InternalRow found) {
     long row = found.getLong(rowIndex);
     boolean isInVector = isInVector(row);
-    if (use != Use.TELLS) return isInVector == (use == Use.SELECTS) ? found : null;
+    if (use != Use.FLAGS) return isInVector == (use == Use.SELECTS) ? found : null;
     if (isInVector) return found;
     InternalRow other = found.copy();
     other.setLong(rowIndex, row | OTHER);
@@ -73,7 +78,7 @@ public final class LiveRowIterator extends scala.collection.AbstractIterator {
 
   private boolean isInVector(long row) {
     seek(row);
-    return row == next;
+    return row == nextVectorRow;
   }
 
   private void mark(ColumnarBatch batch) {
@@ -86,7 +91,7 @@ public final class LiveRowIterator extends scala.collection.AbstractIterator {
     for (int at = 0; at < count; at++) {
       long row = indexes.getLong(at);
       if (row != DEAD && !isInVector(row))
-        indexes.putLong(at, use == Use.TELLS ? row | OTHER : DEAD);
+        indexes.putLong(at, use == Use.FLAGS ? row | OTHER : DEAD);
     }
   }
 
@@ -95,18 +100,18 @@ public final class LiveRowIterator extends scala.collection.AbstractIterator {
     long last = indexes.getLong(count - 1);
     boolean hasGaps = last - first != count - 1;
     seek(first);
-    for (int at = 0; next <= last; next = marked.next()) {
-      if (!hasGaps) at = (int) (next - first);
-      else while (indexes.getLong(at) < next) at++;
-      if (indexes.getLong(at) == next) indexes.putLong(at++, DEAD);
+    for (int at = 0; nextVectorRow <= last; nextVectorRow = vectorRows.next()) {
+      if (!hasGaps) at = (int) (nextVectorRow - first);
+      else while (indexes.getLong(at) < nextVectorRow) at++;
+      if (indexes.getLong(at) == nextVectorRow) indexes.putLong(at++, DEAD);
     }
   }
 
-  /** Makes `next` the first row of the vector that is not before `row`. */
+  /** Moves to the first row of the vector that is not before `row`. */
   private void seek(long row) {
-    if (marked == null || next < row) {
-      marked = vector.from(row);
-      next = marked.next();
+    if (vectorRows == null || nextVectorRow < row) {
+      vectorRows = vector.from(row);
+      nextVectorRow = vectorRows.next();
     }
   }
 }

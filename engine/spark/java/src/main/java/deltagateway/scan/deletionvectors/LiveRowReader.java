@@ -1,5 +1,6 @@
 package deltagateway.scan.deletionvectors;
 
+import deltagateway.scan.ErasedIterators;
 import deltagateway.scan.TableRoot;
 import deltagateway.scan.rowids.RowIndexCounter;
 import java.io.Serializable;
@@ -8,28 +9,32 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.SerializableConfiguration;
+import scala.Function1;
+import scala.collection.Iterator;
 
-/**
- * Reads the live rows of files, see {@link LiveRowIterator}; the vectors are constants of the
- * files.
- */
-public final class LiveRowReader extends scala.runtime.AbstractFunction1 implements Serializable {
-  private final scala.Function1 reader;
+/** Reads the live rows of files ({@link LiveRowIterator}); vectors are constants of the files. */
+public final class LiveRowReader
+    implements Function1<PartitionedFile, Iterator<InternalRow>>, Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final Function1<PartitionedFile, Iterator<InternalRow>> reader;
   private final int descriptor;
   private final LiveRowIterator.Use use;
   private final int rowIndex;
   private final TableRoot root;
   private final Broadcast<SerializableConfiguration> conf;
 
-  private transient UTF8String seen;
+  /** The last vector: one task often reads several splits of a file. */
+  private transient UTF8String vectorDescriptor;
+
   private transient DeletionVector vector;
 
   /**
-   * `reader` is Spark's; `descriptor` is the position among a file's constants, `rowIndex` among
-   * its columns.
+   * `reader` is Spark's; `descriptor` is the position in a file's constants, `rowIndex` in its
+   * columns.
    */
   public LiveRowReader(
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader,
+      Function1<PartitionedFile, Iterator<InternalRow>> reader,
       int descriptor,
       LiveRowIterator.Use use,
       int rowIndex,
@@ -43,19 +48,19 @@ public final class LiveRowReader extends scala.runtime.AbstractFunction1 impleme
     this.conf = conf;
   }
 
-  public Object apply(Object file) {
-    scala.collection.Iterator rows = (scala.collection.Iterator) reader.apply(file);
-    UTF8String asked = ((PartitionedFile) file).partitionValues().getUTF8String(descriptor);
+  @Override
+  public Iterator<InternalRow> apply(PartitionedFile file) {
+    Iterator<InternalRow> rows = reader.apply(file);
     RowIndexCounter.count(rows, rowIndex);
-    return asked == null ? rows : new LiveRowIterator(rows, rowIndex, vector(asked), use);
+    UTF8String ofFile = file.partitionValues().getUTF8String(descriptor);
+    if (ofFile == null) return rows;
+    return ErasedIterators.as(new LiveRowIterator(rows, rowIndex, vector(ofFile), use));
   }
 
-  /** A file that is read in parts is often read by one task. */
-  private DeletionVector vector(UTF8String asked) {
-    if (!asked.equals(seen)) {
-      SerializableConfiguration configuration = conf.value();
-      vector = DeletionVector.read(asked.toString(), root, configuration.value());
-      seen = asked.clone();
+  private DeletionVector vector(UTF8String ofFile) {
+    if (!ofFile.equals(vectorDescriptor)) {
+      vector = DeletionVector.read(ofFile.toString(), root, conf.value().value());
+      vectorDescriptor = ofFile.clone();
     }
     return vector;
   }

@@ -5,30 +5,22 @@ import deltagateway.scan.VolumePaths;
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import scala.Function1;
+import scala.collection.Iterator;
 
 /**
- * Reads files that really lie where their table's may: links are followed where a file is opened,
- * see {@link TableRoot}.
+ * Reads files that are located where their table's may be. Links are followed when a file is opened
+ * ({@link TableRoot#ensureReal}). `volumePaths` is null for files that are not in a volume.
  */
-public final class ConfinedFileReader extends scala.runtime.AbstractFunction1
-    implements Serializable {
-  private final scala.Function1 reader;
-  private final TableRoot root;
-  private final VolumePaths places;
-
-  /** `places` is null for files that are not in a volume. */
-  ConfinedFileReader(
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader,
-      TableRoot root,
-      VolumePaths places) {
-    this.reader = reader;
-    this.root = root;
-    this.places = places;
-  }
-
-  public Object apply(Object file) {
-    root.ensureReal(((PartitionedFile) file).toPath());
-    if (places != null) places.tell((PartitionedFile) file);
+record ConfinedFileReader(
+    Function1<PartitionedFile, Iterator<InternalRow>> reader,
+    TableRoot root,
+    VolumePaths volumePaths)
+    implements Function1<PartitionedFile, Iterator<InternalRow>>, Serializable {
+  @Override
+  public Iterator<InternalRow> apply(PartitionedFile file) {
+    root.ensureReal(file.toPath());
+    if (volumePaths != null) volumePaths.setInputFile(file);
     return reader.apply(file);
   }
 }

@@ -10,37 +10,41 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
+import scala.Function1;
+import scala.collection.Iterator;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Seq;
 
-/**
- * Spark's reader of JSON files, for files that really lie below their root; see {@link
- * ConfinedFileReader}.
- */
+/** Spark's JSON format, confined to files below their root ({@link ConfinedFileReader}). */
 public final class ConfinedJsonFormat extends JsonFileFormat {
+  private static final long serialVersionUID = 1;
+
   private final TableRoot root;
-  private final VolumePaths places;
+  private final VolumePaths volumePaths;
 
   public ConfinedJsonFormat(StatementRequest.Scan scan) {
     this.root = scan.tableRoot();
-    this.places = scan.volumePlaces();
+    this.volumePaths = scan.volumePlaces();
   }
 
-  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>
-      fileConstantMetadataExtractors() {
-    return VolumePaths.extractors(super.fileConstantMetadataExtractors(), places);
+  @Override
+  public Map<String, Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
+    return VolumePaths.extractors(super.fileConstantMetadataExtractors(), volumePaths);
   }
 
-  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> buildReader(
+  @Override
+  public Function1<PartitionedFile, Iterator<InternalRow>> buildReader(
       SparkSession spark,
       StructType dataSchema,
       StructType partitionSchema,
       StructType requiredSchema,
-      scala.collection.immutable.Seq<Filter> filters,
-      scala.collection.immutable.Map<String, String> options,
+      Seq<Filter> filters,
+      Map<String, String> options,
       Configuration conf) {
     return new ConfinedFileReader(
         super.buildReader(
             spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf),
         root,
-        places);
+        volumePaths);
   }
 }

@@ -6,29 +6,21 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.util.TaskCompletionListener;
+import scala.Function1;
+import scala.collection.Iterator;
 
 /**
- * Reads files whose lengths are known from their table's metadata, see {@link VectoredFileSystem}.
+ * Reads files whose lengths are known from their table's metadata ({@link
+ * deltagateway.scan.objectstore.VectoredFileSystem}).
  */
-public final class KnownLengthReader extends scala.runtime.AbstractFunction1
-    implements Serializable {
-  private final scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader;
-
-  KnownLengthReader(
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader) {
-    this.reader = reader;
-  }
-
-  public Object apply(Object split) {
-    PartitionedFile file = (PartitionedFile) split;
+record KnownLengthReader(Function1<PartitionedFile, Iterator<InternalRow>> reader)
+    implements Function1<PartitionedFile, Iterator<InternalRow>>, Serializable {
+  @Override
+  public Iterator<InternalRow> apply(PartitionedFile file) {
     TaskContext task = TaskContext.get();
     if (task != null) {
-      task.addTaskCompletionListener(
-          new TaskCompletionListener() {
-            public void onTaskCompletion(TaskContext ended) {
-              FileTail.end();
-            }
-          });
+      TaskCompletionListener end = ended -> FileTail.end();
+      task.addTaskCompletionListener(end);
       FileTail.begin(task.stageId(), file.toPath(), file.fileSize(), file.modificationTime());
     }
     return reader.apply(file);

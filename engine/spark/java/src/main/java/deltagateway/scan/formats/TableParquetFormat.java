@@ -10,13 +10,14 @@ import deltagateway.scan.TableRoot;
 import deltagateway.scan.TaskConfiguration;
 import deltagateway.scan.VolumePaths;
 import deltagateway.scan.credentials.VendedCredentials;
-import deltagateway.scan.deletionvectors.LiveRowIterator;
+import deltagateway.scan.deletionvectors.LiveRowIterator.Use;
 import deltagateway.scan.deletionvectors.LiveRowReader;
 import deltagateway.scan.objectstore.VectoredFileSystem;
 import deltagateway.scan.rowids.RowTrackingColumns;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
@@ -31,206 +32,192 @@ import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
+import scala.Function1;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
 
 /**
- * Spark's Parquet reader under the names of a table: Spark plans with the logical columns, files
- * are read by physical names, or by field ids. So there is no projection between the two that would
- * hide columns from pruning and push-down.
+ * Reads Parquet files of a table: Spark plans with the logical columns, files are read by physical
+ * names or by field ids. So no projection between the two hides columns from pruning and filter
+ * push-down.
  *
- * <p>Rows that are not live are told apart here, see {@link LiveRowReader}.
+ * <p>{@link LiveRowReader} marks deleted rows.
  *
- * <p>Filters on constants stay out of the files: their values come from the log alone, and a file
- * may hold a column of the same name with other values, or with nulls. Parquet finds columns of
- * filters by name, whether they are read or not.
+ * <p>Filters on constants are not pushed into the files. Their values come from the log alone, and
+ * a file may contain a column of the same name with other values or nulls. Parquet finds the
+ * columns of filters by name, whether they are read or not.
  *
- * <p>By id, filters are pushed into the files for columns alone of which a name is said that no
- * file has for another one: Spark pushes by name, and a file that was written before columns
- * changed names may hold another column under it.
+ * <p>With field ids, only filters on columns with a unique name in all files are pushed. Spark
+ * pushes by name, and a file that was written before a column was renamed may have another column
+ * of that name.
  */
 public final class TableParquetFormat extends ParquetFileFormat {
+  private static final long serialVersionUID = 1;
   private static final String READ_BY_ID = "spark.sql.parquet.fieldId.read.enabled";
+  private static final String IGNORE_MISSING_IDS = "spark.sql.parquet.fieldId.read.ignoreMissing";
 
-  /** Settings that values in files follow from. */
+  /** Settings that decoded values depend on. */
   private static final Pattern READING =
       Pattern.compile(
-          "spark\\.sql\\.(parquet|legacy|columnVector|files)\\..*|spark\\.sql\\.(caseSensitive|session\\.timeZone)");
-
-  private static final String IDS_MAY_LACK = "spark.sql.parquet.fieldId.read.ignoreMissing";
+          "spark\\.sql\\.(parquet|legacy|columnVector|files)\\..*"
+              + "|spark\\.sql\\.(caseSensitive|session\\.timeZone)");
 
   private final PhysicalColumns columns;
   private final boolean byId;
-  private final boolean showsRowIds;
+  private final boolean hasRowIds;
   private final String metadata;
   private final TableRoot root;
-  private final String place;
-  private final VolumePaths places;
+  private final String location;
+  private final VolumePaths volumePaths;
   private final String lease;
   private final String deletionVectors;
   private final String selectedRows;
-  private final String toldRows;
+  private final String flaggedRows;
 
-  /** `showsRowIds`: are the fields of row tracking among those of the column `_metadata`? */
-  public TableParquetFormat(StatementRequest.Scan scan, boolean showsRowIds) {
+  /** With `hasRowIds`, the column `_metadata` has the fields of row tracking. */
+  public TableParquetFormat(StatementRequest.Scan scan, boolean hasRowIds) {
     this.columns = new PhysicalColumns(scan.read, scan.physical);
     this.byId = scan.byId;
-    this.showsRowIds = showsRowIds;
+    this.hasRowIds = hasRowIds;
     this.metadata = scan.metadata;
     this.root = scan.tableRoot();
-    this.place = scan.root;
-    this.places = scan.volumePlaces();
+    this.location = scan.root;
+    this.volumePaths = scan.volumePlaces();
     this.lease = scan.lease;
     this.deletionVectors = scan.deletionVectors;
     this.selectedRows = scan.selectedRows;
-    this.toldRows = scan.toldRows;
+    this.flaggedRows = scan.toldRows;
   }
 
-  public scala.collection.immutable.Seq<StructField> metadataSchemaFields() {
+  @Override
+  public Seq<StructField> metadataSchemaFields() {
     List<StructField> fields = new ArrayList<>(ScalaConversions.list(super.metadataSchemaFields()));
-    if (showsRowIds) RowTrackingColumns.addFields(fields);
+    if (hasRowIds) fields.addAll(RowTrackingColumns.fields());
     return ScalaConversions.seq(fields);
   }
 
-  public scala.collection.immutable.Map<String, scala.Function1<PartitionedFile, Object>>
+  @Override
+  public scala.collection.immutable.Map<String, Function1<PartitionedFile, Object>>
       fileConstantMetadataExtractors() {
-    return VolumePaths.extractors(super.fileConstantMetadataExtractors(), places);
+    return VolumePaths.extractors(super.fileConstantMetadataExtractors(), volumePaths);
   }
 
-  /** Where a query has several relations, each hidden column may have a name of its own. */
+  /** Returns the hidden column, whose name is unique in a query of several relations. */
+  @Override
   public AttributeReference createFileMetadataCol() {
     return super.createFileMetadataCol().withName(metadata);
   }
 
-  public scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>>
-      buildReaderWithPartitionValues(
-          SparkSession spark,
-          StructType dataSchema,
-          StructType partitionSchema,
-          StructType requiredSchema,
-          scala.collection.immutable.Seq<Filter> filters,
-          scala.collection.immutable.Map<String, String> options,
-          Configuration asked) {
-    Configuration conf = new TaskConfiguration(asked);
-    conf.setBoolean(READ_BY_ID, byId);
-    conf.setBoolean(IDS_MAY_LACK, false);
-    VendedCredentials.lend(conf, lease, root.path(), spark.sparkContext());
-    boolean knowsSizes = VectoredFileSystem.use(conf, root.path());
-    StructType read = columns.of(requiredSchema);
-    boolean asksForRows =
-        requiredSchema
-            .getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME())
-            .isDefined();
-    int rowIndex =
-        asksForRows
-            ? requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME())
-            : -1;
-    scala.collection.immutable.Seq<Filter> filtered = pushed(filters, partitionSchema);
-    scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader =
-        ofSpark(spark, dataSchema, partitionSchema, read, filtered, options, conf);
-    boolean isCacheable = lease == null && OptimizerRule.COLUMN_CACHE.isEnabled();
-    int percent = isCacheable ? ColumnCache.percent(spark.sparkContext()) : 0;
-    if (percent > 0 && returnsBatches(options) && CachedColumnReader.keeps(read, rowIndex)) {
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> whole =
-          filtered.isEmpty()
-              ? reader
-              : ofSpark(
-                  spark,
-                  dataSchema,
-                  partitionSchema,
-                  read,
-                  ScalaConversions.seq(new ArrayList<>()),
-                  options,
-                  conf);
-      reader =
-          new CachedColumnReader(
-              reader, whole, read, partitionSchema, rowIndex, settings(spark), percent);
-    }
-    if (knowsSizes) reader = new KnownLengthReader(reader);
-    reader = new ConfinedFileReader(reader, root, places);
-    if (!asksForRows) return reader;
-    Broadcast<SerializableConfiguration> shared =
-        SerializableConfiguration.broadcast(spark.sparkContext(), conf);
-    reader =
-        live(reader, deletionVectors, LiveRowIterator.Use.DROPS, partitionSchema, rowIndex, shared);
-    reader =
-        live(reader, selectedRows, LiveRowIterator.Use.SELECTS, partitionSchema, rowIndex, shared);
-    return live(reader, toldRows, LiveRowIterator.Use.TELLS, partitionSchema, rowIndex, shared);
-  }
-
-  /** Spark's own reader, of columns as the files have them. */
-  private scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> ofSpark(
+  @Override
+  public Function1<PartitionedFile, Iterator<InternalRow>> buildReaderWithPartitionValues(
       SparkSession spark,
       StructType dataSchema,
-      StructType partitionSchema,
+      StructType constants,
+      StructType requiredSchema,
+      Seq<Filter> filters,
+      scala.collection.immutable.Map<String, String> options,
+      Configuration sessionConf) {
+    Configuration conf = new TaskConfiguration(sessionConf);
+    conf.setBoolean(READ_BY_ID, byId);
+    conf.setBoolean(IGNORE_MISSING_IDS, false);
+    VendedCredentials.lend(conf, lease, root.path(), spark.sparkContext());
+    boolean isVectored = VectoredFileSystem.use(conf, root.path());
+    StructType read = columns.of(requiredSchema);
+    int rowIndex =
+        List.of(requiredSchema.fieldNames())
+            .indexOf(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
+    Seq<Filter> pushed = pushed(filters, constants);
+    Function1<Seq<Filter>, Function1<PartitionedFile, Iterator<InternalRow>>> build =
+        some -> reader(spark, dataSchema, constants, read, some, options, conf);
+    Function1<PartitionedFile, Iterator<InternalRow>> reader = build.apply(pushed);
+    boolean isCacheable = lease == null && OptimizerRule.COLUMN_CACHE.isEnabled();
+    int percent = isCacheable ? ColumnCache.percent(spark.sparkContext()) : 0;
+    if (percent > 0 && returnsBatches(options) && CachedColumnReader.supports(read, rowIndex)) {
+      Function1<PartitionedFile, Iterator<InternalRow>> unfiltered =
+          pushed.isEmpty() ? reader : build.apply(ScalaConversions.seq(List.of()));
+      reader =
+          new CachedColumnReader(
+              reader, unfiltered, read, constants, rowIndex, settings(spark), percent);
+    }
+    if (isVectored) reader = new KnownLengthReader(reader);
+    reader = new ConfinedFileReader(reader, root, volumePaths);
+    if (rowIndex < 0) return reader;
+    Broadcast<SerializableConfiguration> shared =
+        SerializableConfiguration.broadcast(spark.sparkContext(), conf);
+    reader = live(reader, deletionVectors, Use.DROPS, constants, rowIndex, shared);
+    reader = live(reader, selectedRows, Use.SELECTS, constants, rowIndex, shared);
+    return live(reader, flaggedRows, Use.FLAGS, constants, rowIndex, shared);
+  }
+
+  /** Returns Spark's own reader of physical columns. */
+  private Function1<PartitionedFile, Iterator<InternalRow>> reader(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType constants,
       StructType read,
-      scala.collection.immutable.Seq<Filter> filters,
+      Seq<Filter> filters,
       scala.collection.immutable.Map<String, String> options,
       Configuration conf) {
     return new WholeFileReader(
         super.buildReaderWithPartitionValues(
-            spark, columns.of(dataSchema), partitionSchema, read, filters, options, conf));
+            spark, columns.of(dataSchema), constants, read, filters, options, conf));
   }
 
   private static boolean returnsBatches(scala.collection.immutable.Map<String, String> options) {
-    scala.Option<String> found = options.get(FileFormat$.MODULE$.OPTION_RETURNING_BATCH());
-    return found.isDefined() && found.get().equals("true");
+    return options.get(FileFormat$.MODULE$.OPTION_RETURNING_BATCH()).contains("true");
   }
 
-  /** All that values in files follow from besides the columns that are read. */
+  /** Returns the settings that decoded values depend on, besides the columns that are read. */
   private String settings(SparkSession spark) {
     Map<String, String> all =
         ((org.apache.spark.sql.classic.SparkSession) spark).sessionState().conf().settings();
-    Map<String, String> found = new TreeMap<>();
-    synchronized (all) {
-      for (Map.Entry<String, String> each : all.entrySet()) {
-        String name = each.getKey();
-        if (READING.matcher(name).matches()) found.put(name, each.getValue());
-      }
+    Map<String, String> found;
+    synchronized (all) { // a synchronized map; its copies need the lock
+      found = new TreeMap<>(all);
     }
+    found.keySet().removeIf(name -> !READING.matcher(name).matches());
     return byId + " " + found;
   }
 
-  /**
-   * A relation that has no constant of that name reads all rows; nothing is analyzed over its rows
-   * but their names.
-   */
-  private scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> live(
-      scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader,
+  /** Returns the reader itself if the relation has no such constant. */
+  private Function1<PartitionedFile, Iterator<InternalRow>> live(
+      Function1<PartitionedFile, Iterator<InternalRow>> reader,
       String vectors,
-      LiveRowIterator.Use use,
+      Use use,
       StructType constants,
       int rowIndex,
       Broadcast<SerializableConfiguration> conf) {
-    if (vectors == null || !constants.getFieldIndex(vectors).isDefined()) return reader;
+    if (vectors == null || constants.getFieldIndex(vectors).isEmpty()) return reader;
     return new LiveRowReader(reader, constants.fieldIndex(vectors), use, rowIndex, root, conf);
   }
 
-  private scala.collection.immutable.Seq<Filter> pushed(
-      scala.collection.immutable.Seq<Filter> filters, StructType constants) {
-    List<Filter> logical = ScalaConversions.list(filters);
-    List<Filter> physical = new ArrayList<>();
-    for (int i = 0; i < logical.size(); i++) {
-      Filter filter = columns.of(logical.get(i), constants, byId);
-      if (filter != null) physical.add(filter);
-    }
-    return ScalaConversions.seq(physical);
+  private Seq<Filter> pushed(Seq<Filter> filters, StructType constants) {
+    return ScalaConversions.seq(
+        ScalaConversions.list(filters).stream()
+            .map(filter -> columns.of(filter, constants, byId))
+            .filter(Objects::nonNull)
+            .toList());
   }
 
-  /** What decides are the types in the files, where there are no columns without values. */
+  /**
+   * Returns whether the types in the files, which have no columns without values, allow batches.
+   */
+  @Override
   public boolean supportBatch(SparkSession spark, StructType schema) {
     return super.supportBatch(spark, columns.of(schema));
   }
 
+  @Override
   public boolean equals(Object other) {
-    if (this == other) return true;
-    if (!(other instanceof TableParquetFormat)) return false;
-    TableParquetFormat that = (TableParquetFormat) other;
-    return byId == that.byId
-        && showsRowIds == that.showsRowIds
-        && place.equals(that.place)
+    return other instanceof TableParquetFormat that
+        && byId == that.byId
+        && hasRowIds == that.hasRowIds
+        && location.equals(that.location)
         && metadata.equals(that.metadata)
         && columns.equals(that.columns);
   }
 
+  @Override
   public int hashCode() {
     return columns.hashCode();
   }

@@ -3,23 +3,20 @@ package deltagateway.scan.formats;
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import scala.Function1;
+import scala.collection.Iterator;
 
 /**
- * Reads files to their end, whatever size their table says they have.
+ * Reads files to their end, whatever size the log has for them.
  *
- * <p>Spark plans splits by that size, and a row group belongs to the split that its middle lies in:
- * where a writer recorded less than a file has, no split would read its last rows, and nobody would
- * be told. So the last split has no end.
+ * <p>Spark plans splits by that size, and a row group belongs to the split that contains its
+ * middle. If a writer recorded too small a size, no split would read the last rows, without an
+ * error. So the last split has no end.
  */
-public final class WholeFileReader extends scala.runtime.AbstractFunction1 implements Serializable {
-  private final scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader;
-
-  WholeFileReader(scala.Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> reader) {
-    this.reader = reader;
-  }
-
-  public Object apply(Object split) {
-    PartitionedFile file = (PartitionedFile) split;
+record WholeFileReader(Function1<PartitionedFile, Iterator<InternalRow>> reader)
+    implements Function1<PartitionedFile, Iterator<InternalRow>>, Serializable {
+  @Override
+  public Iterator<InternalRow> apply(PartitionedFile file) {
     if (file.start() + file.length() < file.fileSize()) return reader.apply(file);
     return reader.apply(
         file.copy(

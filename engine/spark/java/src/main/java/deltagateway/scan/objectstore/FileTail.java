@@ -2,8 +2,11 @@ package deltagateway.scan.objectstore;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -11,27 +14,28 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FutureDataInputStreamBuilder;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.IOUtils;
 import org.apache.parquet.hadoop.util.wrapped.io.FutureIO;
 
 /**
- * The last bytes of the data file that a thread reads, or all of a small one, by one request
+ * The last bytes of the data file that a thread reads, or all bytes of a small one, by one request
  * ({@link VectoredFileSystem}).
  */
 public final class FileTail {
   private static final ThreadLocal<FileTail> CURRENT = new ThreadLocal<>();
 
-  /** A file of so many bytes is read as a whole: a second request takes longer than the rest. */
-  private static final int WHOLE_MAX = 1 << 20;
+  /** Files up to this size are read as a whole: a second request takes longer than the rest. */
+  static final int WHOLE_BYTES_MAX = 1 << 20;
 
-  /** Most footers are in so many bytes, with the indexes of pages before them. */
-  private static final int END = 256 << 10;
+  /** Contains most footers, and the page indexes before them. */
+  static final int TAIL_BYTES = 256 << 10;
 
   private static final int BLOCK_SIZE = 128 << 20;
 
-  /**
-   * Of larger files, which may have several splits: stage and path -> its future; guarded by
-   * itself.
-   */
+  /** Ends of Parquet files; the second is that of an encrypted footer. */
+  private static final Set<String> MAGIC = Set.of("PAR1", "PARE");
+
+  /** Tails of larger files, which may have several splits, by stage and path; guarded by itself. */
   private static final Map<String, CompletableFuture<byte[]>> SHARED = new LinkedHashMap<>();
 
   private static final int SHARED_MAX = 64;
@@ -41,12 +45,12 @@ public final class FileTail {
   final long length;
   private final long modifiedMs;
 
-  /** From `start` on; null before it is read. */
+  /** The bytes from `start` on; null before they are read. */
   byte[] bytes;
 
   long start;
   private FSDataInputStream first;
-  private boolean isOther;
+  private boolean isInvalid;
 
   private FileTail(int stage, Path file, long length, long modifiedMs) {
     this.stage = stage;
@@ -55,41 +59,40 @@ public final class FileTail {
     this.modifiedMs = modifiedMs;
   }
 
-  /** The thread goes on with a file of a stage's scan, which is said to be of so many bytes. */
+  /** Starts a file of a stage's scan in this thread. The log has its length. */
   public static void begin(int stage, Path file, long length, long modifiedMs) {
     end();
     CURRENT.set(new FileTail(stage, file, length, modifiedMs));
   }
 
-  /** The thread reads no file. */
+  /** Ends the file of this thread. */
   public static void end() {
-    FileTail before = CURRENT.get();
+    FileTail current = CURRENT.get();
     CURRENT.remove();
-    if (before != null) before.closeFirst();
+    if (current != null) current.closeFirst();
   }
 
-  /** null: the thread has not begun with that file, or it is not what it is said to be. */
+  /** Returns null if this thread reads another file, or the file does not match the log. */
   static FileTail of(Path file) {
     FileTail current = CURRENT.get();
-    return current == null || current.isOther || !current.file.equals(file) ? null : current;
+    return current == null || current.isInvalid || !current.file.equals(file) ? null : current;
   }
 
-  /** null where the file is not what it is said to be. */
+  /** Returns null if the file does not match the log. */
   FileStatus status(FileSystem store) throws IOException {
-    if (bytes == null && !isOther) {
-      bytes = length <= WHOLE_MAX ? read(store) : shared(store);
-      isOther = bytes == null;
-      if (!isOther) start = length - bytes.length;
+    if (bytes == null && !isInvalid) {
+      bytes = length <= WHOLE_BYTES_MAX ? read(store) : shared(store);
+      isInvalid = bytes == null;
+      if (!isInvalid) start = length - bytes.length;
     }
-    return isOther ? null : new FileStatus(length, false, 1, BLOCK_SIZE, modifiedMs, file);
+    return isInvalid ? null : new FileStatus(length, false, 1, BLOCK_SIZE, modifiedMs, file);
   }
 
-  /** As `read`, once for all splits. */
+  /** Reads the tail once for all splits. */
   private byte[] shared(FileSystem store) throws IOException {
-    String key = stage + " " + file;
     CompletableFuture<byte[]> own = new CompletableFuture<>();
-    CompletableFuture<byte[]> found = known(key, own);
-    if (found == null) {
+    CompletableFuture<byte[]> other = putIfAbsent(stage + " " + file, own);
+    if (other == null) {
       byte[] read = null;
       try {
         read = read(store);
@@ -99,7 +102,7 @@ public final class FileTail {
       return read;
     }
     try {
-      byte[] read = found.get();
+      byte[] read = other.get();
       return read == null ? read(store) : read;
     } catch (ExecutionException never) {
       return read(store);
@@ -109,20 +112,17 @@ public final class FileTail {
     }
   }
 
-  /** null: nobody has begun to read it, and `own` is known from now on. */
-  private static CompletableFuture<byte[]> known(String key, CompletableFuture<byte[]> own) {
+  private static CompletableFuture<byte[]> putIfAbsent(String key, CompletableFuture<byte[]> tail) {
     synchronized (SHARED) {
-      CompletableFuture<byte[]> found = SHARED.get(key);
-      if (found != null) return found;
-      if (SHARED.size() >= SHARED_MAX) SHARED.remove(SHARED.keySet().iterator().next());
-      SHARED.put(key, own);
-      return null;
+      if (!SHARED.containsKey(key) && SHARED.size() >= SHARED_MAX)
+        SHARED.remove(SHARED.keySet().iterator().next());
+      return SHARED.putIfAbsent(key, tail);
     }
   }
 
-  /** null where the file is not what it is said to be. */
+  /** Returns null if the file does not match the log. */
   private byte[] read(FileSystem store) throws IOException {
-    int count = (int) Math.min(length, length <= WHOLE_MAX ? WHOLE_MAX : END);
+    int count = (int) Math.min(length, length <= WHOLE_BYTES_MAX ? WHOLE_BYTES_MAX : TAIL_BYTES);
     byte[] read = new byte[count];
     try {
       first = connect(store);
@@ -132,20 +132,17 @@ public final class FileTail {
       closeFirst();
       throw interrupted;
     } catch (IOException failure) {
-      // The store says what is wrong when it is asked for the file.
+      // The connector reports it when the file is opened without its length.
     }
     closeFirst();
     return null;
   }
 
-  /** `PAR1`, or `PARE` where the footer is encrypted. */
-  private static boolean endsParquet(byte[] end) {
-    int at = end.length - 4;
-    return at >= 0
-        && end[at] == 'P'
-        && end[at + 1] == 'A'
-        && end[at + 2] == 'R'
-        && (end[at + 3] == '1' || end[at + 3] == 'E');
+  private static boolean endsParquet(byte[] read) {
+    int end = read.length;
+    return end >= 4
+        && MAGIC.contains(
+            new String(Arrays.copyOfRange(read, end - 4, end), StandardCharsets.ISO_8859_1));
   }
 
   FSDataInputStream open(FileSystem store) throws IOException {
@@ -154,7 +151,7 @@ public final class FileTail {
     return new FSDataInputStream(new PrefetchedTailStream(this, rest));
   }
 
-  /** The connector asks for nothing until something is read. */
+  /** Opens the file; with a length, the connector sends no request before the first read. */
   private FSDataInputStream connect(FileSystem store) throws IOException {
     FutureDataInputStreamBuilder builder = store.openFile(file);
     builder.opt("fs.option.openfile.length", Long.toString(length));
@@ -163,11 +160,7 @@ public final class FileTail {
   }
 
   private void closeFirst() {
-    try {
-      if (first != null) first.close();
-    } catch (IOException failure) {
-      // nothing was written
-    }
+    IOUtils.closeStream(first);
     first = null;
   }
 }

@@ -5,12 +5,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.IntFunction;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileRange;
@@ -18,179 +16,173 @@ import org.apache.hadoop.fs.PositionedReadable;
 import org.apache.hadoop.fs.Seekable;
 
 /**
- * A file whose end is known ({@link FileTail}). What comes before it is read by one request for all
- * ranges that are asked for together, where not much between them is read for nothing.
+ * Input stream of a file whose tail is in memory ({@link FileTail}). Ranges before the tail that
+ * are requested together, with small gaps between them, are read by one request.
  */
-public final class PrefetchedTailStream extends InputStream
-    implements Seekable, PositionedReadable {
+final class PrefetchedTailStream extends InputStream implements Seekable, PositionedReadable {
   /** Bytes between two ranges that take less time than another request. */
-  private static final long GAP_MAX = 1 << 20;
+  static final long GAP_BYTES_MAX = 1 << 20;
 
-  /** Bytes of one request: of more, several at once are quicker. */
-  private static final long SPAN_MAX = 128 << 20;
+  /** Bytes of one request; more are faster by several requests at once. */
+  private static final long SPAN_BYTES_MAX = 128 << 20;
 
-  /** How much is read at once by those who read on. */
-  private static final int AHEAD = 1 << 20;
+  /** Bytes that sequential reads read ahead. */
+  static final int AHEAD_BYTES = 1 << 20;
 
-  private static final byte[] NOTHING = new byte[0];
-
-  private final FileTail end;
+  private final FileTail tail;
   private final FSDataInputStream rest;
-  private long at;
-  private byte[] ahead = NOTHING;
+  private long position;
+  private byte[] ahead = new byte[0];
   private long aheadStart;
 
-  PrefetchedTailStream(FileTail end, FSDataInputStream rest) {
-    this.end = end;
+  PrefetchedTailStream(FileTail tail, FSDataInputStream rest) {
+    this.tail = tail;
     this.rest = rest;
   }
 
-  public void seek(long position) throws IOException {
-    if (position < 0 || position > end.length)
-      throw new EOFException(end.file + " has no byte " + position);
-    at = position;
+  @Override
+  public void seek(long target) throws IOException {
+    if (target < 0 || target > tail.length)
+      throw new EOFException(tail.file + " has no byte " + target);
+    position = target;
   }
 
+  @Override
   public long getPos() {
-    return at;
+    return position;
   }
 
-  public boolean seekToNewSource(long position) {
+  @Override
+  public boolean seekToNewSource(long target) {
     return false;
   }
 
+  @Override
   public int read() throws IOException {
     byte[] one = new byte[1];
     return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
   }
 
+  @Override
   public int read(byte[] to, int offset, int count) throws IOException {
-    int read = read(at, to, offset, count);
-    if (read > 0) at += read;
+    int read = read(position, to, offset, count);
+    if (read > 0) position += read;
     return read;
   }
 
-  public int read(long position, byte[] to, int offset, int count) throws IOException {
+  @Override
+  public int read(long from, byte[] to, int offset, int count) throws IOException {
     if (count == 0) return 0;
-    if (position >= end.length) return -1;
-    if (position >= end.start) return copied(end.bytes, end.start, position, to, offset, count);
-    if (position < aheadStart || position >= aheadStart + ahead.length) {
-      byte[] next = new byte[(int) Math.min(Math.max(AHEAD, count), end.start - position)];
-      rest.readFully(position, next);
+    if (from >= tail.length) return -1;
+    if (from >= tail.start) return copy(tail.bytes, tail.start, from, to, offset, count);
+    if (from < aheadStart || from >= aheadStart + ahead.length) {
+      byte[] next = new byte[(int) Math.min(Math.max(AHEAD_BYTES, count), tail.start - from)];
+      rest.readFully(from, next);
       ahead = next;
-      aheadStart = position;
+      aheadStart = from;
     }
-    return copied(ahead, aheadStart, position, to, offset, count);
+    return copy(ahead, aheadStart, from, to, offset, count);
   }
 
-  private static int copied(
-      byte[] from, long start, long position, byte[] to, int offset, int count) {
-    int copied = (int) Math.min(count, start + from.length - position);
-    System.arraycopy(from, (int) (position - start), to, offset, copied);
+  private static int copy(byte[] source, long start, long from, byte[] to, int offset, int count) {
+    int copied = (int) Math.min(count, start + source.length - from);
+    System.arraycopy(source, (int) (from - start), to, offset, copied);
     return copied;
   }
 
-  public void readFully(long position, byte[] to, int offset, int count) throws IOException {
+  @Override
+  public void readFully(long from, byte[] to, int offset, int count) throws IOException {
     for (int done = 0; done < count; ) {
-      int read = read(position + done, to, offset + done, count - done);
-      if (read < 0) throw new EOFException(end.file + " ends before byte " + (position + count));
+      int read = read(from + done, to, offset + done, count - done);
+      if (read < 0) throw new EOFException(tail.file + " ends before byte " + (from + count));
       done += read;
     }
   }
 
-  public void readFully(long position, byte[] to) throws IOException {
-    readFully(position, to, 0, to.length);
+  @Override
+  public void readFully(long from, byte[] to) throws IOException {
+    readFully(from, to, 0, to.length);
   }
 
-  public void readVectored(List ranges, IntFunction allocate) throws IOException {
+  @Override
+  public void readVectored(List<? extends FileRange> ranges, IntFunction<ByteBuffer> allocate)
+      throws IOException {
     List<FileRange> sorted = new ArrayList<>(ranges);
-    Collections.sort(
-        sorted,
-        new Comparator() {
-          public int compare(Object one, Object other) {
-            return Long.compare(((FileRange) one).getOffset(), ((FileRange) other).getOffset());
-          }
-        });
+    sorted.sort(Comparator.comparingLong(FileRange::getOffset));
     List<FileRange> spans = new ArrayList<>();
     List<List<FileRange>> members = new ArrayList<>();
     for (int from = 0; from < sorted.size(); ) {
-      long first = sorted.get(from).getOffset();
-      long reached = reach(sorted, from);
+      long start = sorted.get(from).getOffset();
+      long end = end(sorted.get(from));
       int to = from + 1;
-      while (to < sorted.size() && goesOn(sorted, to, first, reached))
-        reached = Math.max(reached, reach(sorted, to++));
-      if (first < end.start) {
-        spans.add(FileRange.createFileRange(first, (int) (Math.min(reached, end.start) - first)));
-        members.add(sorted.subList(from, to));
+      while (to < sorted.size() && joins(sorted.get(to), start, end))
+        end = Math.max(end, end(sorted.get(to++)));
+      List<FileRange> within = sorted.subList(from, to);
+      if (start < tail.start) {
+        spans.add(FileRange.createFileRange(start, (int) (Math.min(end, tail.start) - start)));
+        members.add(within);
       } else {
-        for (int i = from; i < to; i++) setFromEnd(sorted.get(i), allocate);
+        for (FileRange range : within) setFromTail(range, allocate);
       }
       from = to;
     }
     if (spans.isEmpty()) return;
-    rest.readVectored(spans, allocate); // each by one request, all at once
+    rest.readVectored(spans, allocate); // one request for each span, all at once
     for (int i = 0; i < spans.size(); i++) {
-      FileRange span = spans.get(i);
-      List<FileRange> within = members.get(i);
-      for (int j = 0; j < within.size(); j++) setFromSpan(within.get(j), span, allocate);
+      for (FileRange range : members.get(i)) setFromSpan(range, spans.get(i), allocate);
     }
   }
 
-  public void readVectored(List ranges, IntFunction allocate, Consumer release) throws IOException {
+  @Override
+  public void readVectored(
+      List<? extends FileRange> ranges,
+      IntFunction<ByteBuffer> allocate,
+      Consumer<ByteBuffer> release)
+      throws IOException {
     readVectored(ranges, allocate);
   }
 
-  private static long reach(List<FileRange> ranges, int index) {
-    FileRange range = ranges.get(index);
+  private static long end(FileRange range) {
     return range.getOffset() + range.getLength();
   }
 
-  /**
-   * Whether a range is read with those before it, which are from `first` to the byte before
-   * `reached`.
-   */
-  private boolean goesOn(List<FileRange> ranges, int index, long first, long reached) {
-    long offset = ranges.get(index).getOffset();
-    if (offset >= end.start) return first >= end.start;
-    return offset - reached <= GAP_MAX
-        && Math.max(reached, reach(ranges, index)) - first <= SPAN_MAX;
+  /** Returns whether a range is read together with those from `start` to before `end`. */
+  private boolean joins(FileRange range, long start, long end) {
+    if (range.getOffset() >= tail.start) return start >= tail.start;
+    return range.getOffset() - end <= GAP_BYTES_MAX
+        && Math.max(end, end(range)) - start <= SPAN_BYTES_MAX;
   }
 
-  private void setFromEnd(FileRange range, IntFunction<ByteBuffer> allocate) throws IOException {
+  private void setFromTail(FileRange range, IntFunction<ByteBuffer> allocate) throws IOException {
     byte[] bytes = new byte[range.getLength()];
     readFully(range.getOffset(), bytes);
     range.setData(CompletableFuture.completedFuture(filled(bytes, allocate)));
   }
 
   private static ByteBuffer filled(byte[] bytes, IntFunction<ByteBuffer> allocate) {
-    ByteBuffer buffer = allocate.apply(bytes.length);
-    buffer.put(bytes);
-    buffer.flip();
-    return buffer;
+    return allocate.apply(bytes.length).put(bytes).flip();
   }
 
-  /** A range of which at least the first byte is in the span; what is not is in the end. */
-  private void setFromSpan(
-      final FileRange range, final FileRange span, final IntFunction<ByteBuffer> allocate) {
-    final int from = (int) (range.getOffset() - span.getOffset());
-    final int inSpan = (int) Math.min(range.getLength(), end.start - range.getOffset());
+  /** Sets a range that starts in the span and may end in the tail. */
+  private void setFromSpan(FileRange range, FileRange span, IntFunction<ByteBuffer> allocate) {
+    int from = (int) (range.getOffset() - span.getOffset());
+    int inSpan = (int) Math.min(range.getLength(), tail.start - range.getOffset());
     range.setData(
         span.getData()
             .thenApply(
-                new Function() {
-                  public Object apply(Object read) {
-                    ByteBuffer part = ((ByteBuffer) read).duplicate();
-                    part.position(part.position() + from);
-                    part.limit(part.position() + inSpan);
-                    if (inSpan == range.getLength()) return part.slice();
-                    byte[] bytes = new byte[range.getLength()];
-                    part.get(bytes, 0, inSpan);
-                    System.arraycopy(end.bytes, 0, bytes, inSpan, bytes.length - inSpan);
-                    return filled(bytes, allocate);
-                  }
+                read -> {
+                  ByteBuffer part = read.duplicate();
+                  part.position(part.position() + from);
+                  part.limit(part.position() + inSpan);
+                  if (inSpan == range.getLength()) return part.slice();
+                  byte[] bytes = new byte[range.getLength()];
+                  part.get(bytes, 0, inSpan);
+                  System.arraycopy(tail.bytes, 0, bytes, inSpan, bytes.length - inSpan);
+                  return filled(bytes, allocate);
                 }));
   }
 
+  @Override
   public void close() throws IOException {
     rest.close();
   }

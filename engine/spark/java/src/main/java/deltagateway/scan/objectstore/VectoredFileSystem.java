@@ -15,13 +15,14 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.impl.OpenFileParameters;
 
 /**
- * Hadoop's connector for S3, which reads the data files of a scan by few requests.
+ * Reads the data files of a scan from S3 with few requests, through Hadoop's connector.
  *
- * <p>A scan knows the length of each file from its table's metadata ({@link KnownLengthReader}), so
- * the store is not asked for it: the status of a file is told once its end was read, which has the
- * footer ({@link FileTail}). Where the end is not that of a Parquet file, or cannot be read, the
- * length is another one, or the file is not there: then the store is asked as ever, and says what
- * is wrong. All other files are read as the connector reads them.
+ * <p>A scan knows the length of each file from its table's metadata ({@link
+ * deltagateway.scan.formats}), so the store is not asked for it: the status of a file is known once
+ * its tail, which contains the footer, was read ({@link FileTail}). If the tail does not end a
+ * Parquet file or cannot be read, the length is another one, or the file is missing. Then the
+ * connector opens the file as usual and reports what is wrong. All other files are read by the
+ * connector.
  */
 public final class VectoredFileSystem extends FilterFileSystem {
   private static final String CONNECTOR = "org.apache.hadoop.fs.s3a.S3AFileSystem";
@@ -29,22 +30,20 @@ public final class VectoredFileSystem extends FilterFileSystem {
   private static final String CACHE_OFF = "deltagateway.connector.uncached.";
 
   /**
-   * Has files of the store of `place` read so by what is opened with `conf`; false for other
+   * Makes `conf` read files of the store of `path` through this class. Returns false for other
    * stores.
    */
-  public static boolean use(Configuration conf, Path place) {
-    String scheme = place.toUri().getScheme();
+  public static boolean use(Configuration conf, Path path) {
+    String scheme = path.toUri().getScheme();
     if (scheme == null || scheme.equals("file")) return false;
     String inner;
     try {
       inner = FileSystem.getFileSystemClass(scheme, conf).getName();
-    } catch (IOException none) {
-      return false;
-    } catch (RuntimeException none) {
+    } catch (IOException | RuntimeException unknown) {
       return false;
     }
-    boolean isLent = inner.equals(VendedCredentialsFileSystem.class.getName());
-    if (!CONNECTOR.equals(isLent ? VendedCredentials.connector(conf) : inner)) return false;
+    boolean isVended = inner.equals(VendedCredentialsFileSystem.class.getName());
+    if (!CONNECTOR.equals(isVended ? VendedCredentials.connector(conf) : inner)) return false;
     conf.set(INNER + scheme, inner);
     conf.setBoolean(
         CACHE_OFF + scheme, conf.getBoolean("fs." + scheme + ".impl.disable.cache", false));
@@ -55,34 +54,39 @@ public final class VectoredFileSystem extends FilterFileSystem {
   }
 
   /** `name` is the URI of a file or folder. */
+  @Override
   public void initialize(URI name, Configuration conf) throws IOException {
     String scheme = name.getScheme();
     setConf(conf);
-    statistics = getStatistics(scheme, getClass());
     Configuration own = new Configuration(conf);
     own.set("fs." + scheme + ".impl", conf.get(INNER + scheme));
     own.setBoolean(
         "fs." + scheme + ".impl.disable.cache", conf.getBoolean(CACHE_OFF + scheme, false));
     fs = FileSystem.get(name, own);
+    super.initialize(name, conf);
   }
 
+  @Override
   public FileStatus getFileStatus(Path file) throws IOException {
-    FileTail end = FileTail.of(file);
-    FileStatus found = end == null ? null : end.status(fs);
+    FileTail tail = FileTail.of(file);
+    FileStatus found = tail == null ? null : tail.status(fs);
     return found == null ? super.getFileStatus(file) : found;
   }
 
+  @Override
   public FSDataInputStream open(Path file, int bufferSize) throws IOException {
     FSDataInputStream found = opened(file);
     return found == null ? super.open(file, bufferSize) : found;
   }
 
+  @Override
   public FutureDataInputStreamBuilder openFile(Path file) throws IOException {
     return FileTail.of(file) == null
         ? super.openFile(file)
         : createDataInputStreamBuilder(this, file);
   }
 
+  @Override
   protected CompletableFuture<FSDataInputStream> openFileWithOptions(
       Path file, OpenFileParameters options) throws IOException {
     FSDataInputStream found = opened(file);
@@ -92,10 +96,11 @@ public final class VectoredFileSystem extends FilterFileSystem {
   }
 
   private FSDataInputStream opened(Path file) throws IOException {
-    FileTail end = FileTail.of(file);
-    return end == null || end.status(fs) == null ? null : end.open(fs);
+    FileTail tail = FileTail.of(file);
+    return tail == null || tail.status(fs) == null ? null : tail.open(fs);
   }
 
-  /** Others use what is behind it. */
+  /** Does nothing: other users share the connector's file system. */
+  @Override
   public void close() {}
 }

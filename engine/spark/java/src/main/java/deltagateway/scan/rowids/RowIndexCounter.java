@@ -7,28 +7,29 @@ import org.apache.spark.sql.execution.datasources.RecordReaderIterator;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetRowIndexUtil;
 import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
+import scala.collection.Iterator;
 
 /**
- * The column of row indexes, counted up. Spark's own boxes each number on its way through an
- * iterator, which costs more than reading a column of numbers does.
+ * Generates the column of row indexes by counting. Spark's generator boxes each index in an
+ * iterator, which costs more than reading a column of numbers.
  *
- * <p>Spark has no place for another generator, so it takes the place of Spark's in the field where
- * the batch reader keeps it; where there is no such field, Spark's stays.
+ * <p>Spark has no setting for another generator, so this one replaces Spark's in the private field
+ * of the batch reader. Without such a field, Spark's generator stays.
  */
 public final class RowIndexCounter extends ParquetRowIndexUtil.RowIndexGenerator {
   private static final Field READER = PrivateField.of(RecordReaderIterator.class, "rowReader");
   private static final Field GENERATOR =
       PrivateField.of(VectorizedParquetRecordReader.class, "rowIndexGenerator");
 
-  private boolean isGapless;
+  private boolean hasNoGaps;
   private long next;
 
   private RowIndexCounter(int position) {
     super(position);
   }
 
-  /** Makes the reader of `rows`, if it reads batches, count up the column at this position. */
-  public static void count(scala.collection.Iterator<?> rows, int position) {
+  /** Makes the reader of `rows`, if it returns batches, count the column at this position. */
+  public static void count(Iterator<?> rows, int position) {
     if (READER == null || GENERATOR == null || !(rows instanceof RecordReaderIterator)) return;
     try {
       Object reader = READER.get(rows);
@@ -39,14 +40,16 @@ public final class RowIndexCounter extends ParquetRowIndexUtil.RowIndexGenerator
     }
   }
 
+  @Override
   public void initFromPageReadStore(PageReadStore group) {
-    isGapless = group.getRowIndexOffset().isPresent() && !group.getRowIndexes().isPresent();
-    if (isGapless) next = group.getRowIndexOffset().get().longValue();
+    hasNoGaps = group.getRowIndexOffset().isPresent() && group.getRowIndexes().isEmpty();
+    if (hasNoGaps) next = group.getRowIndexOffset().get();
     else super.initFromPageReadStore(group);
   }
 
+  @Override
   public void populateRowIndex(WritableColumnVector column, int count) {
-    if (isGapless) for (int at = 0; at < count; at++) column.putLong(at, next++);
+    if (hasNoGaps) for (int row = 0; row < count; row++) column.putLong(row, next++);
     else super.populateRowIndex(column, count);
   }
 }

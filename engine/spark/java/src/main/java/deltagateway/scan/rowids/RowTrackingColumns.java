@@ -5,7 +5,6 @@ import deltagateway.protocol.StatementRequest;
 import deltagateway.scan.TableScan;
 import deltagateway.scan.deletionvectors.LiveRowIterator;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -25,36 +24,37 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The fields of `_metadata` that row tracking adds.
+ * Fields of `_metadata` that row tracking adds.
  *
- * <p>A row keeps its id and the version that last changed it for as long as it lives. A file that
- * took rows over from others holds both in columns of its own (null for rows that are new in it);
- * else the id is the file's base plus the row's index in it, and the version is the file's.
+ * <p>A row has the same id, and the version that last changed it, for all of its life. A file with
+ * rows copied from other files materializes both in columns of its own, which are null for new
+ * rows. Otherwise the id is the file's base plus the row's index, and the version is the file's.
  *
  * <p>Protocol: "Row Tracking", "Reader Requirements for Row Tracking".
  */
 public final class RowTrackingColumns {
-  private static final String[] NAMES = {
-    "row_id", "base_row_id", "default_row_commit_version", "row_commit_version"
-  };
+  private static final String ROW_ID = "row_id";
+  private static final String BASE_ROW_ID = "base_row_id";
+  private static final String DEFAULT_ROW_COMMIT_VERSION = "default_row_commit_version";
+  private static final String ROW_COMMIT_VERSION = "row_commit_version";
 
   private final StatementRequest.RowTracking names;
 
-  /**
-   * `names` is null for a table without row tracking, whose `_metadata` stays as Spark gives it.
-   */
+  /** `names` is null for a table without row tracking, whose `_metadata` is Spark's own. */
   public RowTrackingColumns(StatementRequest.RowTracking names) {
     this.names = names;
   }
 
-  public static void addFields(List<StructField> fields) {
-    for (int i = 0; i < NAMES.length; i++) {
+  /** Returns the fields of `_metadata`. */
+  public static List<StructField> fields() {
+    List<StructField> fields = new ArrayList<>();
+    for (String name : List.of(ROW_ID, BASE_ROW_ID, DEFAULT_ROW_COMMIT_VERSION, ROW_COMMIT_VERSION))
       fields.add(
-          FileSourceConstantMetadataStructField$.MODULE$.apply(NAMES[i], LongType$.MODULE$, true));
-    }
+          FileSourceConstantMetadataStructField$.MODULE$.apply(name, LongType$.MODULE$, true));
+    return fields;
   }
 
-  /** The columns in which files keep what they took over. */
+  /** Returns the columns and those of materialized ids and versions. */
   public static StructType addColumns(StructType columns, StatementRequest.RowTracking names) {
     StructType all = columns;
     if (names.rowIdColumn != null) all = all.add(column(names.rowIdColumn, names, 0));
@@ -71,34 +71,26 @@ public final class RowTrackingColumns {
   }
 
   /**
-   * What replaces `asked`, the hidden column that the query knows: Spark's own, `given`, and our
-   * fields.
+   * Returns the replacement of the hidden column `column` of a query: Spark's own, `metadata`, and
+   * the fields of row tracking. `output` has the constants of the files.
    */
-  public Alias shown(Attribute asked, Attribute given, List<Attribute> output) {
-    Expression value = names == null ? given : struct(given, output);
-    return new Alias(
-        value,
-        asked.name(),
-        asked.exprId(),
-        asked.qualifier(),
-        scala.Option.apply(asked.metadata()),
-        ScalaConversions.seq(new ArrayList<>()));
+  public Alias replacement(Attribute column, Attribute metadata, List<Attribute> output) {
+    return TableScan.alias(names == null ? metadata : struct(metadata, output), column);
   }
 
-  private Expression struct(Attribute given, List<Attribute> output) {
+  private Expression struct(Attribute metadata, List<Attribute> output) {
     List<Expression> parts = new ArrayList<>();
-    String[] fields = ((StructType) given.dataType()).fieldNames();
-    for (int i = 0; i < fields.length; i++)
-      add(parts, fields[i], TableScan.field(given, fields[i]));
+    for (String name : ((StructType) metadata.dataType()).fieldNames())
+      add(parts, name, TableScan.field(metadata, name));
     Attribute base = TableScan.named(output, names.baseRowId);
     Attribute version = TableScan.named(output, names.commitVersion);
-    Expression index = TableScan.field(given, ParquetFileFormat.ROW_INDEX());
-    Literal place = new Literal(Long.valueOf(~LiveRowIterator.OTHER), LongType$.MODULE$);
-    Expression position = new Add(base, new BitwiseAnd(index, place));
-    add(parts, NAMES[0], kept(names.rowIdColumn, position, output));
-    add(parts, NAMES[1], base);
-    add(parts, NAMES[2], version);
-    add(parts, NAMES[3], kept(names.commitVersionColumn, version, output));
+    Expression rowIndex = TableScan.field(metadata, ParquetFileFormat.ROW_INDEX());
+    Literal indexBits = new Literal(~LiveRowIterator.OTHER, LongType$.MODULE$);
+    Expression defaultId = new Add(base, new BitwiseAnd(rowIndex, indexBits));
+    add(parts, ROW_ID, materialized(names.rowIdColumn, defaultId, output));
+    add(parts, BASE_ROW_ID, base);
+    add(parts, DEFAULT_ROW_COMMIT_VERSION, version);
+    add(parts, ROW_COMMIT_VERSION, materialized(names.commitVersionColumn, version, output));
     return new CreateNamedStruct(ScalaConversions.seq(parts));
   }
 
@@ -107,9 +99,9 @@ public final class RowTrackingColumns {
     parts.add(value);
   }
 
-  private static Expression kept(String column, Expression otherwise, List<Attribute> output) {
-    if (column == null) return otherwise;
-    return new Coalesce(
-        ScalaConversions.seq(Arrays.asList(TableScan.named(output, column), otherwise)));
+  private static Expression materialized(
+      String column, Expression byDefault, List<Attribute> output) {
+    if (column == null) return byDefault;
+    return new Coalesce(ScalaConversions.seq(List.of(TableScan.named(output, column), byDefault)));
   }
 }

@@ -12,131 +12,125 @@ import org.apache.spark.sql.execution.datasources.WriteJobStatsTracker;
 import org.apache.spark.sql.execution.datasources.WriteTaskStats;
 import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
 
 /**
- * Counts, while files are written, the rows of each in which an array or a map is null: footers of
- * Parquet count what is inside of these. Other columns are left to the footers; without such
- * columns nothing is counted.
+ * Counts the rows of each written file in which an array or a map is null, because footers of
+ * Parquet count the values inside of them. Null counts of other columns are in the footers.
  */
 public final class NestedNullCounts implements WriteJobStatsTracker {
-  private final List<Column> columns = new ArrayList<>();
-  private transient Map<String, long[]> byFile = new HashMap<>();
+  private static final long serialVersionUID = 1;
 
-  /** Of rows of this schema, without partition columns. */
+  private final List<Column> columns = new ArrayList<>();
+  private final transient Map<String, long[]> byFile = new HashMap<>();
+
+  /** `schema` is that of the rows without partition columns. */
   public NestedNullCounts(StructType schema) {
-    collect(schema, new ArrayList<>(), new ArrayList<>());
+    collect(schema, List.of(), List.of());
   }
 
-  private void collect(StructType schema, List<String> names, List<int[]> steps) {
+  private void collect(StructType schema, List<String> parentNames, List<Step> parentSteps) {
     StructField[] fields = schema.fields();
     for (int i = 0; i < fields.length; i++) {
-      List<String> name = new ArrayList<>(names);
-      name.add(fields[i].name());
-      List<int[]> path = new ArrayList<>(steps);
-      path.add(new int[] {i, fields.length});
-      DataType type = fields[i].dataType();
-      if (type instanceof StructType) collect((StructType) type, name, path);
-      if (type instanceof ArrayType || type instanceof MapType) {
-        columns.add(new Column(name.toArray(new String[0]), path.toArray(new int[0][])));
-      }
+      List<String> names = appended(parentNames, fields[i].name());
+      List<Step> steps = appended(parentSteps, new Step(i, fields.length));
+      if (fields[i].dataType() instanceof StructType struct) collect(struct, names, steps);
+      if (fields[i].dataType() instanceof ArrayType || fields[i].dataType() instanceof MapType)
+        columns.add(new Column(names, steps.toArray(new Step[0])));
     }
   }
 
+  private static <T> List<T> appended(List<T> list, T item) {
+    List<T> all = new ArrayList<>(list);
+    all.add(item);
+    return all;
+  }
+
+  /** Returns whether there are no such columns. */
   public boolean isEmpty() {
     return columns.isEmpty();
   }
 
-  /** For each column its path and count in the file that Spark knows as `path`. */
+  /** Adds the path of each column and its count in the file that Spark knows as `path`. */
   public void addTo(ArrayNode file, String path) {
     long[] counts = byFile.get(path);
     for (int i = 0; counts != null && i < counts.length; i++) {
       ArrayNode entry = file.addArray();
-      ArrayNode names = entry.addArray();
-      String[] parts = columns.get(i).names;
-      for (int j = 0; j < parts.length; j++) names.add(parts[j]);
+      columns.get(i).names.forEach(entry.addArray()::add);
       entry.add(counts[i]);
     }
   }
 
+  @Override
   public WriteTaskStatsTracker newTaskInstance() {
-    return new Task(columns.toArray(new Column[0]));
+    return new TaskTracker(columns.toArray(new Column[0]));
   }
 
-  /** Of the tasks that were committed. */
-  public void processStats(scala.collection.immutable.Seq stats, long commitTime) {
-    List tasks = ScalaConversions.list(stats);
-    for (int i = 0; i < tasks.size(); i++) byFile.putAll(((Counted) tasks.get(i)).byFile);
+  /** `stats` are those of the committed tasks. */
+  @Override
+  public void processStats(Seq<WriteTaskStats> stats, long commitTime) {
+    for (WriteTaskStats task : ScalaConversions.list(stats)) byFile.putAll(((Counts) task).byFile);
   }
 
-  /** Names, and for each step the position in its row and the number of fields there. */
-  private static final class Column implements Serializable {
-    final String[] names;
-    final int[][] steps;
+  /** A position in a row, and the number of fields of that row. */
+  private record Step(int position, int fields) implements Serializable {}
 
-    Column(String[] names, int[][] steps) {
-      this.names = names;
-      this.steps = steps;
-    }
-
+  /** The names and steps from the row to an array or map. */
+  private record Column(List<String> names, Step[] steps) implements Serializable {
     boolean isNull(InternalRow row) {
+      InternalRow parent = row;
       for (int i = 0; i < steps.length; i++) {
-        int position = steps[i][0];
-        if (row.isNullAt(position)) return true;
-        if (i + 1 < steps.length) row = row.getStruct(position, steps[i + 1][1]);
+        if (parent.isNullAt(steps[i].position)) return true;
+        if (i + 1 < steps.length) parent = parent.getStruct(steps[i].position, steps[i + 1].fields);
       }
       return false;
     }
   }
 
-  private static final class Counted implements WriteTaskStats {
-    final HashMap<String, long[]> byFile;
+  private record Counts(HashMap<String, long[]> byFile) implements WriteTaskStats {}
 
-    Counted(HashMap<String, long[]> byFile) {
-      this.byFile = byFile;
-    }
-  }
-
-  private static final class Task implements WriteTaskStatsTracker {
+  private static final class TaskTracker implements WriteTaskStatsTracker {
     private final Column[] columns;
     private final HashMap<String, long[]> byFile = new HashMap<>();
     private String file;
     private long[] counts;
 
-    Task(Column[] columns) {
+    TaskTracker(Column[] columns) {
       this.columns = columns;
     }
 
+    @Override
     public void newPartition(InternalRow values) {}
 
+    @Override
     public void newFile(String path) {
       counts(path);
     }
 
+    @Override
     public void closeFile(String path) {}
 
+    @Override
     public void newRow(String path, InternalRow row) {
       long[] found = counts(path);
       for (int i = 0; i < columns.length; i++) if (columns[i].isNull(row)) found[i]++;
     }
 
-    /** Rows of several files may take turns where Spark keeps these open at once. */
+    /** Looks up a file only when it changes. Spark may keep several files open at once. */
     private long[] counts(String path) {
-      if (path.equals(file)) return counts;
-      file = path;
-      counts = byFile.get(path);
-      if (counts == null) {
-        counts = new long[columns.length];
-        byFile.put(path, counts);
+      if (!path.equals(file)) {
+        file = path;
+        counts = byFile.computeIfAbsent(path, key -> new long[columns.length]);
       }
       return counts;
     }
 
+    @Override
     public WriteTaskStats getFinalStats(long commitTime) {
-      return new Counted(byFile);
+      return new Counts(byFile);
     }
   }
 }
