@@ -391,7 +391,8 @@ class SparkSection:
         "Additional Spark settings by name, as strings; they take precedence over the gateway's own. Spark's requests "
         "to S3 are bounded by spark.hadoop.fs.s3a.connection.timeout (30s without a byte), connection.request.timeout "
         "(60s for a request), connection.establish.timeout (15s), attempts.maximum (2), retry.limit (4) and "
-        "retry.throttle.limit (6, for responses with status 503).",
+        'retry.throttle.limit (6, for responses with status 503). spark.gateway.optimizer.<rule>.enabled = "false" '
+        "turns off one of the gateway's rules in Spark's optimizer, which the reference of session settings lists.",
     )
 
 

@@ -169,6 +169,7 @@ def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
     ("key", "value", "reason"),
     [
         ("spark.sql.ansi.enabled", "maybe", "It should be a/an 'boolean' value."),
+        ("spark.gateway.optimizer.pointLookups.enabled", "1", "It should be a/an 'boolean' value."),
         ("spark.ui.port", "abc", "It should be a/an 'int' value."),
         ("spark.memory.fraction", "x", 'Illegal value for config key spark.memory.fraction: For input string: "x"'),
     ],
