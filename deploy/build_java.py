@@ -25,7 +25,9 @@ from deploy.scala_classes import write_copies
 from engine.spark.gateway_jar import JAR, SOURCES, STAMP, JarStamp, digest_of_sources, java_sources, read_stamp
 
 RELEASE = 17
-OPTIONS = ("--release", str(RELEASE), "-g", "-encoding", "UTF-8", "-proc:none", "-Xlint:none", "-nowarn")
+# A warning is an error, except about other projects' class files and the class paths in their manifests.
+LINT = ("--release", str(RELEASE), "-encoding", "UTF-8", "-Xlint:all,-classfile,-path", "-Werror")
+OPTIONS = (*LINT, "-g", "-proc:none")
 # The earliest time that zip files can express.
 _TIME = (1980, 1, 1, 0, 0, 0)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pyspark
 
-from deploy.build_java import build_java, find_javac
+from deploy.build_java import OPTIONS, build_java, find_javac
 from engine.spark.expressions import ALLOWED_EXPRESSIONS, REFUSED_EXPRESSIONS
 from engine.spark.gateway_jar import JAR, SOURCES, TEST_SOURCES
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
@@ -45,8 +45,6 @@ LISTS = {
     "expressions": ALLOWED_EXPRESSIONS,
     "refusedExpressions": REFUSED_EXPRESSIONS,
 }
-# Without warnings about the class files of other projects and the class paths in their manifests.
-LINT = ("-Xlint:all,-classfile,-path", "-Werror")
 CONF = {
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
@@ -81,16 +79,7 @@ def main(options: Sequence[str]) -> int:
 
 def compile_tests(classes: Path) -> None:
     """Compiles the tests; a warning is an error."""
-    command = [
-        find_javac(),
-        "--release",
-        "17",
-        "-encoding",
-        "UTF-8",
-        "-proc:none",
-        "-Xlint:all,-classfile,-path",
-        "-Werror",
-    ]
+    command = [find_javac(), *OPTIONS]
     command += ["-cp", f"{JAR}:{JUNIT_JAR}:{SPARK / 'jars' / '*'}", "-d", str(classes)]
     if subprocess.run([*command, *map(str, sorted(TEST_SOURCES.rglob("*.java")))]).returncode:
         raise SystemExit("javac could not compile the tests without warnings.")

@@ -48,7 +48,7 @@ public final class VectorizedAggregateExec extends SparkPlan {
     this.condition = condition;
     this.projection = projection;
     this.child = child;
-    this.outputRows = SQLMetrics.createMetric(sparkContext(), "number of output rows");
+    this.outputRows = SQLMetrics.createMetric(aggregate.sparkContext(), "number of output rows");
   }
 
   /** Returns what tasks run; null if an expression is not supported. */
