@@ -15,7 +15,7 @@ from engine.runtime.jvm_statistics import JvmStatistics
 from engine.runtime.profile import SparkJob, TaskCounts
 from engine.runtime.variables import RowValue, Variable
 
-VERSION = 1
+VERSION = 2
 
 
 class StatementJson(TypedDict):
@@ -115,6 +115,7 @@ class ResultJson(TypedDict):
     time_zone: str
     columns: list[ColumnJson]
     steps_us: dict[str, int]
+    rules: dict[str, int]
     rows: int
     repeatable: str
     segments: list[tuple[str | None, int, int]]

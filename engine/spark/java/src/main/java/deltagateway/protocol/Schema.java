@@ -35,7 +35,7 @@ public enum Schema {
   SCOPE("label variables"),
   VARIABLE("name value default"),
   // Responses
-  RESULT("time_zone columns steps_us rows repeatable segments"),
+  RESULT("time_zone columns steps_us rules rows repeatable segments"),
   QUERY_COLUMNS("time_zone columns traits variables"),
   COLUMN("name type ddl comment"),
   ASSIGNMENT("default row_type rows ?targets"),
@@ -54,7 +54,7 @@ public enum Schema {
   JOB("id began_ms ended_ms stages tasks failed_tasks has_succeeded");
 
   /** Version of all of these, which Python compares when it starts Java. */
-  public static final int VERSION = 1;
+  public static final int VERSION = 2;
 
   private static final List<Schema> CALLBACKS =
       List.of(

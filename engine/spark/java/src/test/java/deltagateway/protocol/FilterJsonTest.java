@@ -131,8 +131,7 @@ class FilterJsonTest {
   void fieldOfTheMetadataIsUnknownAlsoIfAColumnHasItsName() {
     AttributeReference column =
         (AttributeReference) TestSpark.condition("s = 'x'", RELATION).children().head();
-    Expression field =
-        FileSourceMetadataAttribute$.MODULE$.apply("s", DataTypes.StringType, true);
+    Expression field = FileSourceMetadataAttribute$.MODULE$.apply("s", DataTypes.StringType, true);
     assertEquals("[[\"is null\",[\"column\",\"s\"]]]", json(new IsNull(column)));
     assertEquals("[[\"is null\",null]]", json(new IsNull(field)));
   }
