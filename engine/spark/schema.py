@@ -15,7 +15,7 @@ from engine.runtime.jvm_statistics import JvmStatistics
 from engine.runtime.profile import SparkJob, TaskCounts
 from engine.runtime.variables import RowValue, Variable
 
-VERSION = 1
+VERSION = 2
 
 
 class StatementJson(TypedDict):

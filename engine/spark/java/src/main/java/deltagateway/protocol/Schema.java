@@ -54,7 +54,7 @@ public enum Schema {
   JOB("id began_ms ended_ms stages tasks failed_tasks has_succeeded");
 
   /** Version of all of these, which Python compares when it starts Java. */
-  public static final int VERSION = 1;
+  public static final int VERSION = 2;
 
   private static final List<Schema> CALLBACKS =
       List.of(

@@ -87,8 +87,9 @@ class SchemaTest {
     Exception failure =
         assertThrows(IllegalStateException.class, () -> Schema.ensureVersion(Schema.VERSION - 1));
     assertEquals(
-        "The gateway's jar has version 1 of the schema between Python and Java, and its Python"
-            + " code version 0: install the gateway again.",
+        ("The gateway's jar has version %d of the schema between Python and Java, and its Python"
+                + " code version %d: install the gateway again.")
+            .formatted(Schema.VERSION, Schema.VERSION - 1),
         failure.getMessage());
   }
 }

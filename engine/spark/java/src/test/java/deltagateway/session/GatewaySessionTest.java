@@ -22,6 +22,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import org.apache.spark.sql.classic.SparkSession$;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -50,6 +52,12 @@ class GatewaySessionTest {
             new MemoryGuard(TestSpark.SPARK.sparkContext(), null),
             tasks,
             new PlanCache());
+  }
+
+  /** A statement leaves its thread without a session, which other tests rely on. */
+  @AfterEach
+  void restoreSession() {
+    SparkSession$.MODULE$.setActiveSession(TestSpark.SPARK);
   }
 
   private ObjectNode request(String id, String text) throws Exception {
@@ -175,7 +183,7 @@ class GatewaySessionTest {
     session.cancel("a");
     GatewaySession.ensureCurrentLive();
     assertNull(TestSpark.SPARK.sparkContext().getLocalProperty("spark.jobGroup.id"));
-    assertTrue(org.apache.spark.sql.classic.SparkSession$.MODULE$.getActiveSession().isEmpty());
+    assertTrue(SparkSession$.MODULE$.getActiveSession().isEmpty());
   }
 
   @Test
