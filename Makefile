@@ -27,11 +27,14 @@ TABLES ?= 100
 SEED ?=
 SUITES ?=
 KINDS ?=
+QUERIES ?= 500
+MINUTES ?= 60
+FIRST ?= 0
 JUNIT ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-java test-slow test-clients fuzz-tables lint format lock conditions reference screenshots docs bench coverage mutation oracle clean java chromium minio
+.PHONY: help install serve check test test-java test-rules test-slow test-clients fuzz-tables lint format lock conditions reference screenshots docs bench coverage mutation oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +47,8 @@ serve: install ## serve LAKE=folder (a small sample lake if not given) to Thrift
 check: $(VENV)/.installed-test ## style, types and the tests that need no Spark: the inner loop
 	$(BIN)/ruff check -q
 	$(BIN)/mypy
+	@bash deploy/ensure-maven.sh
+	$(RUN) tests.junit --quick
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
 	    -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
@@ -53,6 +58,9 @@ test: $(VENV)/.installed-test $(VENV)/.prepared chromium test-java ## run the te
 test-java: $(VENV)/.installed-test ## run the tests of the Java classes with JUnit, JUNIT=options of its console launcher
 	@bash deploy/ensure-maven.sh
 	$(RUN) tests.junit $(JUNIT)
+
+test-rules: $(VENV)/.installed-test $(VENV)/.prepared ## compare answers with the optimizer's rules on and off, QUERIES=number SEED=text MINUTES=limit FIRST=number
+	$(RUN) tests.rules --seed "$(SEED)" --queries $(QUERIES) --minutes $(MINUTES) --first $(FIRST)
 
 test-slow: $(VENV)/.installed-test minio ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
@@ -105,6 +113,7 @@ coverage: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run the tests an
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report --skip-covered | tail -n 1
+	$(RUN) tests.junit --coverage
 
 mutation: $(VENV)/.installed-test ## change the code and count the changes that no test notices, MUTATION="--packages commit --sample 50"
 	$(RUN) tests.mutation $(MUTATION)

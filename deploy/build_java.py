@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,18 +39,23 @@ def build_java(folder: Path = SOURCES, jar: Path = JAR) -> None:
     stamp = JarStamp(spark, digest_of_sources(folder), " ".join(OPTIONS))
     if read_stamp(jar) == stamp:
         return
-    javac = find_javac()
     jar.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".", dir=jar.parent) as name:
-        classes, made = Path(name) / "classes", Path(name) / jar.name
-        jars, copies = _spark_jars(), Path(name) / "copies"
-        write_copies(jars, copies)
-        class_path = f"{copies}{os.pathsep}{jars / '*'}"
-        command = [javac, *OPTIONS, "-cp", class_path, "-d", str(classes), *map(str, java_sources(folder))]
-        if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode:
-            raise SystemExit(f"{javac} could not compile the Java classes in {folder}.")
-        _write_jar(made, classes, stamp)
+        if compile_java(folder, Path(name), OPTIONS):
+            raise SystemExit(f"javac could not compile the Java classes in {folder}.")
+        made = Path(name) / jar.name
+        _write_jar(made, Path(name) / "classes", stamp)
         made.replace(jar)  # a running Java keeps reading the old file
+
+
+def compile_java(sources: Path, folder: Path, options: Sequence[str]) -> int:
+    """Compiles the Java files in `sources` into `folder / "classes"`; returns javac's exit code."""
+    jars, copies = _spark_jars(), folder / "copies"
+    write_copies(jars, copies)
+    class_path = f"{copies}{os.pathsep}{jars / '*'}"
+    command = [find_javac(), *options, "-cp", class_path, "-d", str(folder / "classes")]
+    command += map(str, java_sources(sources))
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
 
 
 def find_javac() -> str:

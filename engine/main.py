@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import assert_never
 
 from catalog.catalog import Catalog
-from catalog.conditions import PositionalScriptParameters, SchemaNotFound
+from catalog.conditions import AdministratorNeeded, PositionalScriptParameters, SchemaNotFound
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.other_tables import OtherTablesFinder
 from catalog.entries import TableEntry
@@ -38,7 +38,7 @@ from catalog.store.remote import open_files, open_tree
 from catalog.store.store import MemoryStore
 from engine.attempts import run_statement
 from engine.binding.sources import Sources
-from engine.binding.visibility import visible_to
+from engine.binding.visibility import login_of, visible_to
 from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
 from engine.delta.log.file_table import use_compact_memory
@@ -61,7 +61,7 @@ from engine.runtime.profile import Stage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings
+from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings, requires_admin
 from engine.runtime.statement import Statement
 from engine.saved_queries import SavedQueries
 from engine.script.immediate import execute_immediate, with_names
@@ -341,6 +341,9 @@ class LakeEngine:
             if not may_lack_schema:
                 raise
         values, without_effect = opening_settings(settings)
+        login = login_of(identity)
+        if login is not None and not login.is_admin and requires_admin(values):
+            raise AdministratorNeeded()
         state = SessionState(identity=identity, catalog=name.catalog, schema=name.schema, values=values)
         return LakeSession(state, self._sources, self._driver.open_session(), self._running, without_effect)
 

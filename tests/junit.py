@@ -1,14 +1,19 @@
 """Compiles the tests of the Java classes and runs them with JUnit: `python -m tests.junit [OPTIONS]`.
 
-The options are those of JUnit's console launcher; without any, all tests run. `spark-submit` starts Java, because it
-knows the options that Spark needs, and all tests share its session.
+The options are those of JUnit's console launcher, and two more; without any of JUnit's, all tests run. `spark-submit`
+starts Java, because it knows the options that Spark needs, and all tests share its session.
+
+- `--quick`: only tests without the tag `spark`, in a plain Java.
+- `--coverage`: writes JaCoCo's report to `build/coverage-java` and prints the covered lines of each package.
 """
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,7 +21,7 @@ import pyspark
 
 from deploy.build_java import build_java, find_javac
 from engine.spark.expressions import ALLOWED_EXPRESSIONS, REFUSED_EXPRESSIONS
-from engine.spark.gateway_jar import JAR, TEST_SOURCES
+from engine.spark.gateway_jar import JAR, SOURCES, TEST_SOURCES
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from tests.fix_spark import QUICK_JAVA
 from tests.maven import take_jar
@@ -26,6 +31,13 @@ SPARK = Path(pyspark.__file__).parent
 JUNIT = "org.junit.platform:junit-platform-console-standalone:6.0.1"
 JUNIT_SHA256 = "3009120b7953bfe63add272e65b2bbeca0d41d0dfd8dea605201db15b640e0ff"
 JUNIT_JAR = ROOT / ".junit" / "junit-console.jar"
+JACOCO_AGENT = "org.jacoco:org.jacoco.agent:0.8.14:jar:runtime"
+JACOCO_AGENT_SHA256 = "3fb76eea65f81bd9415202bab34b6571728841dff1ab8e6bbe81adc2e299face"
+JACOCO_AGENT_JAR = ROOT / ".junit" / "jacoco-agent.jar"
+JACOCO = "org.jacoco:org.jacoco.cli:0.8.14:jar:nodeps"
+JACOCO_SHA256 = "811c7f8c6b358c5d68a8973cfa867f6892be7a671b697a4b13c4b447e6daf75c"
+JACOCO_JAR = ROOT / ".junit" / "jacoco.jar"
+REPORT = ROOT / "build" / "coverage-java"
 # The lists that the guard has in a server, for the tests: a file each.
 LISTS = {
     "functions": ALLOWED_FUNCTIONS,
@@ -45,6 +57,8 @@ CONF = {
 
 def main(options: Sequence[str]) -> int:
     """Returns JUnit's exit code."""
+    has_coverage, is_quick = "--coverage" in options, "--quick" in options
+    options = [option for option in options if option not in ("--coverage", "--quick")]
     build_java()
     take_jar(JUNIT, JUNIT_JAR, JUNIT_SHA256)
     with tempfile.TemporaryDirectory(prefix="delta-gateway-junit-") as name:
@@ -53,7 +67,16 @@ def main(options: Sequence[str]) -> int:
         compile_tests(classes)
         for list_name, items in LISTS.items():
             write_list(folder / list_name, items)
-        return subprocess.run([*launcher(folder, classes), *(options or scan(classes))], cwd=folder).returncode
+        java_options = f"{QUICK_JAVA} -Dgateway.test.lists={folder}"
+        if has_coverage:
+            take_jar(JACOCO_AGENT, JACOCO_AGENT_JAR, JACOCO_AGENT_SHA256)
+            java_options += f" -javaagent:{JACOCO_AGENT_JAR}=destfile={folder / 'jacoco.exec'},includes=deltagateway.*"
+        start = without_spark(classes) if is_quick else launcher(folder, classes, java_options)
+        command = [*start, *(options or scan(classes))]
+        code = subprocess.run(command, cwd=folder).returncode
+        if has_coverage:
+            report_coverage(folder / "jacoco.exec")
+        return code
 
 
 def compile_tests(classes: Path) -> None:
@@ -78,12 +101,31 @@ def write_list(file: Path, items: Iterable[str]) -> None:
     file.write_text("\n".join(sorted(items)), encoding="utf-8")
 
 
-def launcher(folder: Path, classes: Path) -> list[str]:
+def report_coverage(executed: Path) -> None:
+    """Writes JaCoCo's report and prints the covered lines of each package."""
+    take_jar(JACOCO, JACOCO_JAR, JACOCO_SHA256)
+    REPORT.mkdir(parents=True, exist_ok=True)
+    table = REPORT / "jacoco.csv"
+    command = ["java", "-jar", str(JACOCO_JAR), "report", str(executed), "--classfiles", str(JAR), "--quiet"]
+    command += ["--sourcefiles", str(SOURCES), "--html", str(REPORT), "--csv", str(table)]
+    subprocess.run(command, check=True)
+    covered: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
+    with table.open(encoding="utf-8") as rows:
+        for row in csv.DictReader(rows):
+            for package in (row["PACKAGE"], "all"):
+                covered[package] += int(row["LINE_COVERED"])
+                lines[package] += int(row["LINE_COVERED"]) + int(row["LINE_MISSED"])
+    for package in sorted(lines, key=lambda name: (name == "all", name)):
+        print(f"{covered[package] / lines[package]:7.1%} of {lines[package]:5} lines  {package}")
+
+
+def launcher(folder: Path, classes: Path, java_options: str) -> list[str]:
     """Returns the command that starts JUnit in a Spark, without JUnit's options."""
     conf = {
         **CONF,
         "spark.driver.extraClassPath": f"{JAR}:{JUNIT_JAR}:{classes}",
-        "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Dgateway.test.lists={folder}",
+        "spark.driver.extraJavaOptions": java_options,
         "spark.local.dir": str(folder / "spark"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
@@ -91,6 +133,12 @@ def launcher(folder: Path, classes: Path) -> list[str]:
     for key, value in conf.items():
         command += ["--conf", f"{key}={value}"]
     return [*command, "--class", "org.junit.platform.console.ConsoleLauncher", str(JUNIT_JAR), "execute"]
+
+
+def without_spark(classes: Path) -> list[str]:
+    """Returns the command that starts JUnit in a plain Java, for the tests that need no session."""
+    class_path = f"{classes}:{JAR}:{JUNIT_JAR}:{SPARK / 'jars' / '*'}"
+    return ["java", "-cp", class_path, "org.junit.platform.console.ConsoleLauncher", "execute", "--exclude-tag=spark"]
 
 
 def scan(classes: Path) -> list[str]:

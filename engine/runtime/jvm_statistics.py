@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
-from engine.runtime.profile import SparkJob
+from engine.runtime.profile import SparkJob, TaskCounts
 
 
 @dataclass(frozen=True, slots=True)
 class JvmStatistics:
-    """The numbers of `GatewayDriver.jvm_statistics`, in its order. Jobs and tasks are counted from the start of the
-    process."""
+    """The fields of `GatewayDriver.jvmStatistics`. Jobs and tasks are counted from the start of the process."""
 
     heap_used_bytes: int
     heap_committed_bytes: int
@@ -53,19 +53,16 @@ def _by_outcome(name: str, description: str, succeeded: int, failed: int) -> Met
     return family_with_labels(MetricKind.COUNTER, name, description, values)
 
 
-def read_jobs(lines: str) -> tuple[SparkJob, ...]:
-    """Parses the answer of `TaskCounts.jobs`."""
-    return tuple(_job(*map(int, line.split())) for line in lines.splitlines())
+def read_jvm_statistics(text: str) -> JvmStatistics:
+    """Parses the response of `GatewayDriver.jvmStatistics`."""
+    return JvmStatistics(**json.loads(text))
 
 
-def _job(id: int, began_ms: int, ended_ms: int, stages: int, *rest: int) -> SparkJob:
-    tasks, failed_tasks, has_succeeded = rest
-    return SparkJob(
-        id=id,
-        began_ms=began_ms,
-        ended_ms=ended_ms,
-        stages=stages,
-        tasks=tasks,
-        failed_tasks=failed_tasks,
-        has_succeeded=bool(has_succeeded),
-    )
+def read_jobs(text: str) -> tuple[SparkJob, ...]:
+    """Parses the response of `GatewayDriver.jobs`."""
+    return tuple(SparkJob(**job) for job in json.loads(text))
+
+
+def read_task_counts(text: str) -> dict[str, TaskCounts]:
+    """Parses the response of `GatewayDriver.taskCounts`: the tasks of running statements by their ids."""
+    return {statement_id: TaskCounts(**counts) for statement_id, counts in json.loads(text).items()}

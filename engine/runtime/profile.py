@@ -98,6 +98,7 @@ class Profile:
         self._entries: list[TableRead | str] = []
         self._log: list[str] = []
         self._steps: dict[str, float] = {}
+        self._rules: dict[str, int] = {}
         self._tasks = TaskCounts()
         self._part: Profile | None = None
         # The number of statements of a script that started.
@@ -192,6 +193,24 @@ class Profile:
         """Returns the milliseconds that Spark spent in each step, over all queries of the statement."""
         with self._lock:
             return dict(self._steps)
+
+    def add_rules(self, counts: Mapping[str, int]) -> None:
+        """Adds how often each of the gateway's rules changed the plan of a query."""
+        with self._lock:
+            for rule, count in counts.items():
+                if not self.hides_metrics:
+                    self._rules[rule] = self._rules.get(rule, 0) + count
+
+    @property
+    def rules(self) -> Mapping[str, int]:
+        """Returns how often each rule changed a plan, over all queries of the statement; none if metrics are hidden."""
+        with self._lock:
+            return dict(self._rules)
+
+    def add_work(self, steps: Mapping[str, float], rules: Mapping[str, int]) -> None:
+        """Adds the steps and rules of a query; see :meth:`add_steps` and :meth:`add_rules`."""
+        self.add_steps(steps)
+        self.add_rules(rules)
 
     def hide_metrics(self, *, texts: bool = False) -> None:
         """Hides reads, notes and tasks from now on. `texts`: errors do not show the running text either."""

@@ -27,6 +27,7 @@ from catalog.conditions import (
 from catalog.errors import ECHO_MAX
 from engine.runtime import query_settings
 from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX, is_reserved, is_without_effect
+from engine.runtime.optimizer_rules import RULES, rule_setting
 from engine.runtime.trace_parent import trace_parent_of
 
 # Converts a value's text to its canonical spelling, or returns None if it is invalid.
@@ -112,7 +113,9 @@ def _enum_check(*choices: str) -> Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One row of :data:`SETTINGS`. `default` is None if Spark or the server has the default."""
+    """One row of :data:`SETTINGS`. `default` is None if Spark or the server has the default. Only administrators may
+    change one that `requires_admin`.
+    """
 
     key: str
     doc: str
@@ -120,6 +123,7 @@ class Setting:
     expected: str
     default: str | None = None
     is_spark: bool = True
+    requires_admin: bool = False
 
 
 def _limit(key: str, doc: str, check: Whole) -> Setting:
@@ -285,9 +289,21 @@ _QUERY_ROWS = (
     *(_option(key, doc, choices) for key, doc, choices in query_settings.CHOICES),
 )
 
+_RULE_ROWS = tuple(
+    Setting(
+        key=rule_setting(name),
+        doc=f"{doc} For administrators.",
+        check=_boolean,
+        expected="true or false",
+        requires_admin=True,
+    )
+    for name, doc in RULES
+)
+
 # Spark settings that do not change the value of an expression: query planning, limits, writing.
 _PLANNING = frozenset(
     {
+        *(row.key for row in _RULE_ROWS),
         "spark.sql.adaptive.coalescePartitions.enabled",
         "spark.sql.adaptive.enabled",
         "spark.sql.adaptive.skewJoin.enabled",
@@ -326,7 +342,7 @@ def captured_settings(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     )
 
 
-_rows = {row.key.lower(): row for row in (*_ROWS, *_QUERY_ROWS)}
+_rows = {row.key.lower(): row for row in (*_ROWS, *_QUERY_ROWS, *_RULE_ROWS)}
 
 # All settings by lower-case key, including those of the server's table formats.
 SETTINGS: Mapping[str, Setting] = MappingProxyType(_rows)
@@ -359,6 +375,12 @@ def find_setting(key: str) -> Setting:
         near = get_close_matches(folded[:ECHO_MAX], SETTINGS, n=1, cutoff=0.75)
         raise SettingNotAvailable(key, f" Did you mean {SETTINGS[near[0]].key}?" if near else "")
     return setting
+
+
+def requires_admin(keys: Iterable[str]) -> bool:
+    """Returns whether only administrators may change one of the settings; an unknown key is rejected elsewhere."""
+    settings = (SETTINGS.get(key.strip().lower()) for key in keys)
+    return any(setting is not None and setting.requires_admin for setting in settings)
 
 
 def displayed_key(key: str) -> str:

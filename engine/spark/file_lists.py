@@ -38,6 +38,7 @@ from engine.runtime.time_zones import find_zone
 from engine.spark.driver_callbacks import CallbackServer
 from engine.spark.filters import read_filters
 from engine.spark.scan import file_list
+from engine.spark.schema import PythonRowsJson
 from engine.spark.streaming_result import StreamingResult
 from engine.spool.budget import Reservation
 from engine.tables.scan import CountingPruning, PrunedFiles, Scan
@@ -257,7 +258,7 @@ class GivenAnswers:
             raise
 
 
-def given_request(given: RowScan) -> dict[str, Any]:
+def given_request(given: RowScan) -> PythonRowsJson:
     """Returns the request that `PythonRowsRelation.java` reads."""
     columns = ", ".join(f"{name} {kind}" for name, kind in given.rows.columns)
     return {

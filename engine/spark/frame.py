@@ -18,7 +18,8 @@ from engine.runtime.results import Repeatable, ResultStream, sql_field
 from engine.spark.record_batches import RecordBatches, Segment
 from engine.spool.spool import Spool
 
-OnSteps = Callable[[Mapping[str, float]], None]
+# Receives step durations in ms, and counts of rules.
+OnWork = Callable[[Mapping[str, float], Mapping[str, int]], None]
 
 _PRIMITIVES = {
     "boolean": pa.bool_(),
@@ -52,13 +53,13 @@ def read_examination(frame: bytes) -> Examination:
     return Examination(types=types, dependencies={Dependency(kind): sql for kind, sql in header["traits"].items()})
 
 
-def read_result(frame: bytes, spool: Spool, owner: str, on_steps: OnSteps) -> ResultStream:
+def read_result(frame: bytes, spool: Spool, owner: str, on_work: OnWork) -> ResultStream:
     """Returns a response's rows, as a stream over the bytes in place; files are moved to `spool`, accounted to `owner`.
 
-    `on_steps` receives step durations.
+    `on_work` receives step durations and rules.
     """
     header, body = read_answer(frame)
-    on_steps(steps_of(header))
+    on_work(*work_of(header))
     return complete_result(*read_result_header(header, spool, owner), header, body)
 
 
@@ -86,9 +87,9 @@ def read_result_header(header: dict[str, Any], spool: Spool, owner: str) -> tupl
     return stream, batches
 
 
-def steps_of(header: dict[str, Any]) -> dict[str, float]:
-    """Returns Spark's time in ms for each step of the query."""
-    return {step: micros / 1000 for step, micros in header["steps_us"].items()}
+def work_of(header: dict[str, Any]) -> tuple[dict[str, float], dict[str, int]]:
+    """Returns Spark's time in ms for each step of the query, and how often each rule changed its plan."""
+    return {step: micros / 1000 for step, micros in header["steps_us"].items()}, header["rules"]
 
 
 def segments_of(header: dict[str, Any]) -> list[Segment]:

@@ -29,13 +29,14 @@ from catalog.conditions import SparkRestarting, SparkSettingInvalid, SparkUnavai
 from catalog.errors import SqlError
 from catalog.store.credentials import hadoop_settings
 from engine.runtime.executed_plan import ExecutedPlan, parse_plans
-from engine.runtime.jvm_statistics import JvmStatistics, read_jobs
-from engine.runtime.profile import Profile, TaskCounts
+from engine.runtime.jvm_statistics import JvmStatistics, read_jobs, read_jvm_statistics, read_task_counts
+from engine.runtime.profile import Profile
 from engine.runtime.request import StatementRequest
 from engine.spark.class_files import ClassFiles
 from engine.spark.expressions import ALLOWED_EXPRESSIONS
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S, kill_jvm, launch_jvm, stop_jvm
+from engine.spark.schema import VERSION
 from engine.spark.spark_errors import CONTEXT_STOPPED, restore_names
 from engine.tables.scan import TableRead
 
@@ -219,15 +220,14 @@ class SparkProcess:
                 self._count_tasks()
                 left: str = self.driver.leftStatements()
                 self._left = {id: self._left.get(id, 0) + 1 for id in left.split()}
-                self.jvm_statistics = JvmStatistics(*map(int, self.driver.vitals().split()))
+                self.jvm_statistics = read_jvm_statistics(self.driver.jvmStatistics())
 
     def _count_tasks(self) -> None:
         watched = dict(self._profiles)
         if not watched:
             return
-        for line in self.driver.taskCounts(" ".join(watched)).splitlines():
-            statement_id, *numbers = line.split()
-            watched[statement_id].count_tasks(TaskCounts(*map(int, numbers)))
+        for statement_id, counts in read_task_counts(self.driver.taskCounts(" ".join(watched))).items():
+            watched[statement_id].count_tasks(counts)
 
     def _run_calls(self) -> None:
         while (call := self._calls.get()) is not None:
@@ -281,6 +281,7 @@ def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
     hadoop = spark.sparkContext().hadoopConfiguration()
     for key, value in hadoop_settings().items():  # not in Spark's settings, which statements and logs may show
         hadoop.set(key, value)
+    gateway.jvm.deltagateway.protocol.Schema.ensureVersion(VERSION)
     callback_server = launch.file_lists.server
     driver = gateway.jvm.deltagateway.session.GatewayDriver(
         spark,

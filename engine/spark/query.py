@@ -44,6 +44,7 @@ from engine.spark.file_lists import DriverCallbacks, given_request
 from engine.spark.frame import read_columns, read_examination, read_result
 from engine.spark.process import SparkProcess
 from engine.spark.scan import scan_requests
+from engine.spark.schema import StatementJson
 from engine.spark.spark_errors import Translation, restore_names, translate_errors
 from engine.spark.streaming_result import StreamingResult
 from engine.spark.supervisor import Supervisor
@@ -72,6 +73,8 @@ class _Call(Generic[A, R]):
     # Receives the statement's lineage, if requested and if the call may have one.
     lineage: LineageReader | None = None
     streaming: StreamingResult | None = None
+    # Whether the response has no rules that changed a plan, so that they are requested afterwards.
+    lacks_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,9 +160,7 @@ class ExecSession:
 
         def streaming() -> _Call[bytes, ResultStream]:
             owner = request.identity.principal
-            result = StreamingResult(
-                request.on_columns, on_rows, request.profile.add_steps, self._spool(request), owner
-            )
+            result = StreamingResult(request.on_columns, on_rows, request.profile.add_work, self._spool(request), owner)
             return _Call(lambda session, data: session.run(data), result.complete, lineage_of_result, result)
 
         return self._call_with_retry(streaming, plan, request, parameters)
@@ -184,7 +185,7 @@ class ExecSession:
 
         Raises the errors of :meth:`run_query`.
         """
-        run = _Call(lambda session, data: session.values(data), read_assignment, lineage_of_reading)
+        run = _Call(lambda session, data: session.values(data), read_assignment, lineage_of_reading, lacks_rules=True)
         return self._call(run, plan, request, parameters)
 
     def describe(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
@@ -206,12 +207,15 @@ class ExecSession:
         """
         labels = _labels(plan)
         explain = _Call(
-            lambda session, data: session.explain(data, mode.value), lambda answer: restore_names(answer, labels)
+            lambda session, data: session.explain(data, mode.value),
+            lambda answer: restore_names(answer, labels),
+            lacks_rules=True,
         )
         unlimited = replace(request, scan_bytes_max=0)  # no data is read
         text = self._call(explain, plan, unlimited, parameters)
         lines = "\n".join((*request.profile.lines, note))
-        return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n",)])
+        rules = ", ".join(request.profile.rules) or "none"
+        return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n\n== Gateway Rules ==\n{rules}\n",)])
 
     def write_files(
         self,
@@ -222,7 +226,12 @@ class ExecSession:
     ) -> tuple[WrittenFile, ...]:
         """Writes the rows of `plan` as data files; after the errors of :meth:`run_query`, no file remains."""
         write_request = target_request(target)
-        write = _Call(lambda session, data: session.write(data, write_request), read_written, lineage_of_write(target))
+        write = _Call(
+            lambda session, data: session.write(data, write_request),
+            read_written,
+            lineage_of_write(target),
+            lacks_rules=True,
+        )
         return self._call(write, plan, request, parameters)
 
     def check_write(
@@ -277,8 +286,8 @@ class ExecSession:
         return request.spool or self._results
 
     def _read_result(self, request: StatementRequest) -> Callable[[bytes], ResultStream]:
-        owner, on_steps = request.identity.principal, request.profile.add_steps
-        return partial(read_result, spool=self._spool(request), owner=owner, on_steps=on_steps)
+        owner, on_work = request.identity.principal, request.profile.add_work
+        return partial(read_result, spool=self._spool(request), owner=owner, on_work=on_work)
 
     def _open(self, cancel: CancelToken | None = None) -> _Opened:
         """Returns the session in the running Spark."""
@@ -369,10 +378,14 @@ class ExecSession:
                 _translate_failures(process, _translation(plan, request)),
             ):
                 lineage = call.lineage if request.on_lineage is not None else None
-                how = {"announces_rows": call.streaming is not None, "tells_lineage": lineage is not None}
-                answer = call.make(session, json.dumps(_request(plan, request, parameters, folder) | how))
+                data = _request(plan, request, parameters, folder)
+                data["announces_rows"] = call.streaming is not None
+                data["reports_lineage"] = lineage is not None
+                answer = call.make(session, json.dumps(data))
                 disk.release()
                 result = call.read(answer)
+                if call.lacks_rules:
+                    request.profile.add_rules(json.loads(session.firedRules(request.statement_id)))
                 request.profile.set_plans(partial(process.executed_plans, request.statement_id, _labels(plan)))
                 if lineage is not None:
                     _tell_lineage(lineage, session.lineage(request.statement_id), plan, request)
@@ -449,7 +462,7 @@ def _request(
     request: StatementRequest,
     parameters: Sequence[Parameter],
     folder: Path,
-) -> dict[str, Any]:
+) -> StatementJson:
     """Returns the request that `StatementRequest.java` reads."""
     # Inlined function bodies may repeat or reorder `?` markers, which Spark counts by their
     # position.
@@ -471,6 +484,8 @@ def _request(
         "rows_wanted": request.rows_wanted,
         "bytes_wanted": request.bytes_wanted,
         "pool": request.pool,
+        "announces_rows": False,
+        "reports_lineage": False,
     }
 
 

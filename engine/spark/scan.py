@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.conditions import MalformedLogEntry
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.spark.schema import FormatJson, RowTrackingJson, ScanJson
 from engine.tables.scan import FileFormat, FileLayout, RowTracking, Scan
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, map_fields
 from engine.types.sql_types import COLLATIONS, collations_of
@@ -28,19 +28,17 @@ from engine.types.sql_types import COLLATIONS, collations_of
 _VECTORS = ("deletion_vector", "selected_rows", "told_rows")
 # The offset for the only vector in a file, after the format version.
 _FIRST_OFFSET = 1
-# Columns in a scan's files that are constants too, if rows have ids and these are requested.
-_ROW_TRACKING = ("base_row_id", "default_row_commit_version")
 
 
-def scan_requests(scans: Sequence[Scan]) -> list[dict[str, Any]]:
-    """Returns the request that `Request.Scan` reads, for each scan; scans over the same files have the same
+def scan_requests(scans: Sequence[Scan]) -> list[ScanJson]:
+    """Returns the request that `StatementRequest.Scan` reads, for each scan; scans over the same files have the same
     `source`.
     """
     sources: dict[int, int] = {}
     return [_request(scan, sources.setdefault(id(scan.files), len(sources))) for scan in scans]
 
 
-def _request(scan: Scan, source: int) -> dict[str, Any]:
+def _request(scan: Scan, source: int) -> ScanJson:
     layout = _layout(scan)
     return {
         "relation": scan.relation,
@@ -77,7 +75,7 @@ def _read_schema(scan: Scan) -> StructType:
     return StructType(tuple(fields))
 
 
-def _format(format_: FileFormat, *, infers: bool) -> dict[str, Any]:
+def _format(format_: FileFormat, *, infers: bool) -> FormatJson:
     return {"kind": format_.kind.value, "options": dict(format_.options), "infers": infers}
 
 
@@ -88,9 +86,10 @@ def _layout(scan: Scan) -> FileLayout:
     return FileLayout(schema=plain, partition_keys=scan.partition_columns)
 
 
-def _row_tracking(scan: Scan, tracking: RowTracking, *, by_id: bool) -> dict[str, Any]:
+def _row_tracking(scan: Scan, tracking: RowTracking, *, by_id: bool) -> RowTrackingJson:
     return {
-        **{column: _unused_name(scan, f"__{column}") for column in _ROW_TRACKING},
+        "base_row_id": _unused_name(scan, "__base_row_id"),
+        "default_row_commit_version": _unused_name(scan, "__default_row_commit_version"),
         "row_id_column": tracking.row_id_column,
         "row_commit_version_column": tracking.row_commit_version_column,
         "field_ids": tracking.field_ids if by_id else None,  # with any id Spark rejects files without ids
@@ -117,7 +116,7 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
     `rows` are positions in the scan's files; None: all.
     """
     vectors = _vectors(scan)
-    row_tracking = _ROW_TRACKING if scan.row_tracking else ()
+    row_tracking = ("base_row_id", "default_row_commit_version") if scan.row_tracking else ()
     files = scan.files.select(["path", "size", "modification_time", "partition_values", *vectors, *row_tracking])
     if rows is not None:
         files = files.take(rows)

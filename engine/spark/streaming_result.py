@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from engine.runtime.results import ResultStream
-from engine.spark.frame import OnSteps, complete_result, read_answer, read_result_header, steps_of
+from engine.spark.frame import OnWork, complete_result, read_answer, read_result_header, work_of
 from engine.spark.record_batches import RecordBatches, Segment
 from engine.spool.spool import Spool
 
@@ -32,16 +32,16 @@ class StreamingResult:
         self,
         on_columns: Callable[[ResultStream], None],
         on_rows: Callable[[ResultStream], None],
-        on_steps: OnSteps,
+        on_work: OnWork,
         spool: Spool,
         owner: str,
     ) -> None:
-        """The result's files are moved to `spool`, accounted to `owner`; `on_steps` receives step durations, and
-        `on_columns` the result before it has rows.
+        """The result's files are moved to `spool`, accounted to `owner`; `on_work` receives step durations and rules,
+        and `on_columns` the result before it has rows.
         """
         self._on_columns = on_columns
         self._on_rows = on_rows
-        self._on_steps = on_steps
+        self._on_work = on_work
         self._spool = spool
         self._owner = owner
         # Guards the fields below, and is held while `on_rows` runs.
@@ -75,7 +75,7 @@ class StreamingResult:
         reader.
         """
         header, body = read_answer(frame)
-        self._on_steps(steps_of(header))
+        self._on_work(*work_of(header))
         with self._lock:
             self._has_ended = True
             stream, batches = self._begun or self._begin(header)

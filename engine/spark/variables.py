@@ -12,10 +12,11 @@ from typing import Any
 from engine.runtime.parameters import Parameter
 from engine.runtime.variables import Assignment, RowValues, Scope, VisibleVariables
 from engine.spark.frame import read_header
+from engine.spark.schema import AssignmentJson, ParameterJson, VariablesJson
 from engine.sql.parameters import literal_text
 
 
-def variables_request(visible: VisibleVariables) -> dict[str, Any]:
+def variables_request(visible: VisibleVariables) -> VariablesJson:
     """Returns the request that `SessionVariables.java` reads."""
     return {
         "session": _list_variables(visible.session),
@@ -23,20 +24,18 @@ def variables_request(visible: VisibleVariables) -> dict[str, Any]:
     }
 
 
-def parameter_request(parameter: Parameter) -> dict[str, Any]:
+def parameter_request(parameter: Parameter) -> ParameterJson:
     """Returns the request that `ParameterMarkers.java` reads."""
-    parameter_fields = {"name": parameter.name, "value": parameter.value, "type": parameter.sql_type}
+    request: ParameterJson = {"name": parameter.name, "value": parameter.value, "type": parameter.sql_type}
     if parameter.members is not None:
-        return parameter_fields | {"text": literal_text(parameter)}
-    return (
-        parameter_fields
-        if parameter.row_value is None
-        else parameter_fields | {"row_value": asdict(parameter.row_value)}
-    )
+        request["text"] = literal_text(parameter)
+    elif parameter.row_value is not None:
+        request["row_value"] = asdict(parameter.row_value)
+    return request
 
 
 def read_assignment(answer: str) -> Assignment:
-    found = json.loads(answer)
+    found: AssignmentJson = json.loads(answer)
     names = tuple(field["name"] for field in json.loads(found["row_type"])["fields"])
     return Assignment(
         values=RowValues(found["row_type"], names, tuple(found["rows"])),

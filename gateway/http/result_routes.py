@@ -128,6 +128,7 @@ def profile_body(operation: Operation) -> dict[str, object]:
         "ended_ms": operation.ended_ms,
         "stages": [{"name": each.stage, "duration_ms": round(each.duration_ms, 3)} for each in profile.stages],
         "tasks": {"total": tasks.total, "running": tasks.running, "done": tasks.done, "failed": tasks.failed},
+        "rules": dict(profile.rules),
         "reads": [read_body(read) for read in profile.reads],
         "rows": operation.rows_held,
         "result_bytes": operation.result_bytes,

@@ -141,6 +141,8 @@ def _slim(root: Path) -> None:
     for folder in _NOT_IN_SLIM:
         shutil.rmtree(root / folder)
         (root / folder).mkdir()
+    for section in range(1, 10):  # alternatives of packages link to them
+        (root / "usr/share/man" / f"man{section}").mkdir()
     rules = "".join(f"path-exclude /{folder}/*\n" for folder in _NOT_IN_SLIM if folder.startswith("usr/"))
     (root / "etc/dpkg/dpkg.cfg.d/slim").write_text(rules)
 

@@ -25,6 +25,7 @@ from deltalake import write_deltalake
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.runtime.jvm_statistics import read_jvm_statistics
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows, run
 from tests.fix_spark import start_spark
@@ -38,7 +39,7 @@ ROWS = 9_000
 
 
 def column_cache_bytes(driver: SparkDriver) -> int:
-    return int(driver.process.driver.vitals().split()[3])
+    return read_jvm_statistics(driver.process.driver.jvmStatistics()).column_cache_bytes
 
 
 def run_query(session: LakeSession, text: str) -> list[tuple[Any, ...]]:

@@ -294,7 +294,10 @@ def test_explain_tells_the_files_of_each_table(session: LakeSession, events: str
     ((text,),), _ = run(
         session, f"EXPLAIN SELECT * FROM {events} a JOIN {events} VERSION AS OF 3 b ON a.id = b.id WHERE b.id = 2"
     )
-    tables = text[text.index("== Tables ==") :].splitlines()[1:]
+    _, _, rest = text.partition("== Tables ==\n")
+    listed, _, rules = rest.partition("\n\n== Gateway Rules ==\n")
+    tables = listed.splitlines()
+    assert rules == "scanStatistics, singleTaskHashJoin, singleTaskExecution, staticPlans\n"
     assert tables.pop() == "result cache: off"
     assert tables.pop() == f"not answered from the log: {ASKS_MORE}"
     assert [line.split(";")[0] for line in sorted(tables)] == [

@@ -50,6 +50,12 @@ REPLACED_PAIRS = frozenset({("seen", "by"), ("hides", "work"), ("take", "up"), (
 EXCEPTIONS = {
     r"(_?(admission_)?rules|AdmissionRules|GroupRules)": "rules of admission to a queue; a JSON field that Java reads",
     r"(add_url_rule|iter_rules|rule)": "Flask's URL rules",
+    r"(test_)?optimizer_?[rR]ules|RULES|_RULE_ROWS|(add|lacks|bench)_rules|_rules_of|firedRules|with_rule": (
+        "rules of Spark's optimizer"
+    ),
+    r"rule_setting|test_rule_(settings|setting_has|is|that).*|test_.*(_rules?_(of|that|setting|off|and|is)_|_reset_rule).*": (
+        "rules of Spark's optimizer"
+    ),
     r"(do_)?HEAD|_status_of_head_request|.*_head_response_.*": "the HTTP method HEAD",
     r"_?(Head|head|last_head|parse_head|find_head_end|head_bytes|head_s|HEAD|HEAD_BYTES.*|HEAD_END|head_offsets)": (
         "the request line and headers of an HTTP request; the first bytes of a message"
@@ -59,8 +65,8 @@ EXCEPTIONS = {
     r".*(in_flight|InFlightQuery)": "queries in flight",
     r"is_kept_alive": "HTTP keep-alive",
     r"kept_(max|bytes_max|bytes_per_user_max)": "settings",
-    r"FileSystemCache|vitals": "a Java class, and a method of one",
-    r"lease": "a JSON field that Java reads",
+    r"FileSystemCache": "a Java class, and a method of one",
+    r"(lease|chosen)": "JSON fields of requests to Java and of its callbacks",
     r"marks": "an argument of pytest.param",
     r"choice": "random.choice",
     r"NEED_DATA": "a state of h11",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from catalog.grants.conditions import RequiredPrivilege, Requirement
+from catalog.grants.conditions import RequiredAdmin, RequiredPrivilege, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName
 from catalog.state import DEFAULT_SCHEMA_NAME
@@ -15,7 +15,7 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import BoundStatement
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.reads import CommandPlan
-from engine.runtime.settings import SETTINGS, find_setting
+from engine.runtime.settings import SETTINGS, find_setting, requires_admin
 from engine.statements.format_planning import FormatPlanners
 from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
@@ -36,6 +36,10 @@ def _require_schema(bound: BoundStatement, statement: UseSchema) -> Iterable[Req
 
 def _require_catalog(bound: BoundStatement, statement: UseCatalog) -> Iterable[Requirement]:
     return [RequiredPrivilege(Privilege.USE_CATALOG, bound.view.catalog(CatalogName(statement.catalog)))]
+
+
+def _require_setting(bound: BoundStatement, statement: SetSetting) -> Iterable[Requirement]:
+    return [RequiredAdmin()] if requires_admin([statement.key]) else []
 
 
 def _read_default(bound: BoundStatement, statement: ShowSettings, analyzer: Analyzer) -> AnalyzedStatement:
@@ -72,12 +76,15 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answer=use_schema,
         answers_rows=False,
     ),
-    unrestricted(
-        SetSetting,
-        "SET",
-        syntax="SET key = value | SET TIME ZONE {LOCAL | 'zone' | INTERVAL …}",
-        example="SET spark.sql.session.timeZone = UTC",
-        answer=set_setting,
+    replace(
+        unrestricted(
+            SetSetting,
+            "SET",
+            syntax="SET key = value | SET TIME ZONE {LOCAL | 'zone' | INTERVAL …}",
+            example="SET spark.sql.session.timeZone = UTC",
+            answer=set_setting,
+        ),
+        required_privileges=_require_setting,
     ),
     replace(
         unrestricted(

@@ -29,7 +29,7 @@ class Query:
         self.segment = [str(path), 0, path.stat().st_size]
         self.streams: list[ResultStream] = []
         self.spool = OwnedSpool(str(folder), SpoolBudget(1 << 20))
-        self.result = StreamingResult(lambda _: None, self.tell, lambda _: None, self.spool, "ann")
+        self.result = StreamingResult(lambda _: None, self.tell, lambda *_: None, self.spool, "ann")
 
     def tell(self, stream: ResultStream) -> None:
         self.streams.append(stream)
@@ -39,7 +39,13 @@ class Query:
         return f"{json.dumps(self.segment)}\n".encode()
 
     def complete(self) -> ResultStream:
-        more: dict[str, Any] = {"segments": [self.segment], "rows": 2, "repeatable": "always", "steps_us": {}}
+        more: dict[str, Any] = {
+            "segments": [self.segment],
+            "rows": 2,
+            "repeatable": "always",
+            "steps_us": {},
+            "rules": {},
+        }
         header = json.dumps(COLUMNS | more).encode()
         return self.result.complete(len(header).to_bytes(4, "big") + header)
 
@@ -78,7 +84,7 @@ def test_query_end_waits_for_row_announcement(query: Query) -> None:
         seen.append(ended.wait(0.2))
         query.tell(stream)
 
-    query.result = StreamingResult(lambda _: None, tell, lambda _: None, query.spool, "ann")
+    query.result = StreamingResult(lambda _: None, tell, lambda *_: None, query.spool, "ann")
     query.result.follow(COLUMNS, [query.line])
     ending.join(60)
     assert seen == [False] and ended.is_set()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 import engine.spark.process
+from engine.runtime.jvm_statistics import JvmStatistics
 from engine.spark.class_files import ClassFiles
 from engine.spark.file_lists import FileLists
 from engine.spark.process import Launch, SparkProcess
@@ -33,8 +36,8 @@ class Java:
     def leftStatements(self) -> str:
         return self.left
 
-    def vitals(self) -> str:
-        return " ".join(["0"] * 11)
+    def jvmStatistics(self) -> str:
+        return json.dumps({each.name: 0 for each in fields(JvmStatistics)})
 
     def cancel(self, statement_id: str) -> None:
         assert self.go_on.wait(60)

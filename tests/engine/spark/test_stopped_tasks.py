@@ -14,6 +14,7 @@ from catalog.conditions import StatementCancelled
 from engine.planning.plans.file_writes import WriteTarget
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
+from engine.runtime.jvm_statistics import read_jvm_statistics
 from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession, SparkDriver
 from engine.sql.query.values import ExplainMode
@@ -70,7 +71,7 @@ class Run:
 
 
 def tasks_running(driver: SparkDriver) -> int:
-    return int(driver.process.driver.vitals().split()[8])
+    return read_jvm_statistics(driver.process.driver.jvmStatistics()).tasks_running
 
 
 def results(spark: ExecSession, folder: Path, plan: ReadPlan) -> Iterator[tuple[str, Runner]]:

@@ -1,11 +1,9 @@
 package deltagateway.analysis;
 
+import static deltagateway.internals.ScalaConversions.list;
+
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.StatementRequest;
-import java.util.Arrays;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Generator;
@@ -14,55 +12,47 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * What makes the values of an analyzed query depend on more than one row of its relations: for each
- * kind the first expression found, as SQL. Where a rule of a table may only look at one row, such
- * expressions are refused.
+ * Expressions that make the values of an analyzed query depend on more than one row of its
+ * relations: for each kind the first one, as SQL. Constraints and policies of a table, which are
+ * evaluated for one row, may have none.
  */
 public final class CrossRowExpressions {
+  /** Simple names of the classes of functions of the current time. */
   static final Set<String> CLOCK =
-      set(
-          new String[] {
-            "CurrentBatchTimestamp",
-            "CurrentDate",
-            "CurrentTime",
-            "CurrentTimestamp",
-            "CurrentTimestampNanos",
-            "CurrentTimestampPrecision",
-            "LocalTimestamp",
-            "LocalTimestampNanos",
-            "Now",
-          });
-  static final Set<String> SESSION =
-      set(
-          new String[] {
-            "CurrentCatalog", "CurrentDatabase", "CurrentPath", "CurrentTimeZone", "CurrentUser",
-          });
+      Set.of(
+          "CurrentBatchTimestamp",
+          "CurrentDate",
+          "CurrentTime",
+          "CurrentTimestamp",
+          "CurrentTimestampNanos",
+          "CurrentTimestampPrecision",
+          "LocalTimestamp",
+          "LocalTimestampNanos",
+          "Now");
 
-  private final ObjectNode found = StatementRequest.JSON.createObjectNode();
+  /** Simple names of the classes of functions of the session. */
+  static final Set<String> SESSION =
+      Set.of("CurrentCatalog", "CurrentDatabase", "CurrentPath", "CurrentTimeZone", "CurrentUser");
+
+  private final ObjectNode firstOfKind = StatementRequest.JSON.createObjectNode();
 
   private CrossRowExpressions() {}
 
-  /** Kind (as `Dependency` in Python spells it) to SQL. */
+  /** Returns SQL by kind; the kinds are spelled as `Dependency` in Python spells them. */
   public static ObjectNode of(LogicalPlan analyzed) {
-    CrossRowExpressions traits = new CrossRowExpressions();
-    traits.visit(analyzed);
-    return traits.found;
-  }
-
-  private static Set<String> set(String[] names) {
-    return new HashSet<>(Arrays.asList(names));
+    CrossRowExpressions expressions = new CrossRowExpressions();
+    expressions.visit(analyzed);
+    return expressions.firstOfKind;
   }
 
   private void visit(LogicalPlan plan) {
-    List<Expression> expressions = ScalaConversions.list(plan.expressions());
-    for (int i = 0; i < expressions.size(); i++) visit(expressions.get(i));
-    List<LogicalPlan> children = ScalaConversions.list(plan.children());
-    for (int i = 0; i < children.size(); i++) visit(children.get(i));
+    for (Expression expression : list(plan.expressions())) visit(expression);
+    for (LogicalPlan child : list(plan.children())) visit(child);
   }
 
   /**
-   * True where `expression`, or something in it, is not deterministic: the innermost is the one to
-   * blame.
+   * Returns true if the expression is not deterministic; the innermost such expression is the one
+   * that is reported.
    */
   private boolean visit(Expression expression) {
     if (expression instanceof WindowExpression) add("window", expression);
@@ -71,17 +61,14 @@ public final class CrossRowExpressions {
     String name = expression.getClass().getSimpleName();
     if (CLOCK.contains(name)) add("clock", expression);
     if (SESSION.contains(name)) add("session", expression);
-    boolean isBlamed = false;
-    List<Expression> children = ScalaConversions.list(expression.children());
-    for (int i = 0; i < children.size(); i++) isBlamed |= visit(children.get(i));
-    if (!isBlamed && !expression.deterministic()) {
-      add("non_deterministic", expression);
-      isBlamed = true;
-    }
-    return isBlamed;
+    boolean isReported = false;
+    for (Expression child : list(expression.children())) isReported |= visit(child);
+    if (isReported || expression.deterministic()) return isReported;
+    add("non_deterministic", expression);
+    return true;
   }
 
   private void add(String kind, Expression expression) {
-    if (!found.has(kind)) found.put(kind, expression.sql());
+    if (!firstOfKind.has(kind)) firstOfKind.put(kind, expression.sql());
   }
 }

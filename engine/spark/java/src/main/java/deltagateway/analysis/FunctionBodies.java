@@ -1,5 +1,8 @@
 package deltagateway.analysis;
 
+import static deltagateway.internals.ScalaConversions.list;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import deltagateway.guard.FilePathMasking;
 import deltagateway.guard.SecurityBarrierViews;
@@ -9,10 +12,9 @@ import deltagateway.protocol.StatementRequest;
 import deltagateway.session.GatewaySession;
 import deltagateway.session.StatementExecution;
 import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
@@ -31,12 +33,13 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
-import org.apache.spark.unsafe.Platform;
+import scala.PartialFunction;
+import scala.collection.immutable.Seq;
 
 /**
- * Bodies of SQL functions that were created under other settings than those in force where they are
- * called.
+ * Inlines SQL functions that were created under other settings than those of their caller.
  *
  * <p>Such a call names {@link StatementRequest#bodyCall}, with the body as a text
  * (`engine/sql/query/bodies.py`), the relations that the body reads, and the arguments. The body is
@@ -45,13 +48,13 @@ import org.apache.spark.unsafe.Platform;
  * expression over the arguments, any other a scalar subquery over one row of them.
  *
  * <p>A call in FROM is one of a table function, whose body is a query over the row of its
- * arguments. Where the caller may not read what the body reads, it is below a barrier, as the rows
- * of a view are ({@link SecurityBarrierViews}); of a lateral call, whose arguments are columns of
- * other rows, the barrier is above the join with these. What such a body makes of names of files,
- * or of places in them, is NULL, as in a view ({@link FilePathMasking}).
+ * arguments. If the caller may not read the relations of the body, it is below a barrier, as the
+ * rows of a view are ({@link SecurityBarrierViews}); the barrier of a lateral call, whose arguments
+ * are columns of other rows, is above the join with these. Values that such a body makes from paths
+ * of files or positions in them are NULL, as in a view ({@link FilePathMasking}).
  */
-public final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
-  /** Begins the names of such calls, whose rest no statement knows. */
+public final class FunctionBodies {
+  /** Prefix of the names of such calls, whose rest no statement knows. */
   private static final String PREFIX = "__body_";
 
   private static final String ARGUMENT = "__argument ";
@@ -68,230 +71,171 @@ public final class FunctionBodies extends scala.runtime.AbstractPartialFunction 
     this.request = request;
   }
 
-  /** Whether Spark knows no such function: it fails unless a body takes its place. */
+  /** Returns true for a call of a body; Spark knows no such function, so one left over fails. */
   public static boolean isCall(UnresolvedFunction function) {
-    return isName(function.nameParts());
+    return isCallName(function.nameParts());
   }
 
   public static boolean isCall(UnresolvedTableValuedFunction function) {
-    return isName(function.name());
+    return isCallName(function.name());
   }
 
-  private static boolean isName(scala.collection.immutable.Seq<String> parts) {
-    return parts.length() == 1 && parts.apply(0).startsWith(PREFIX);
+  private static boolean isCallName(Seq<String> parts) {
+    return parts.length() == 1 && parts.head().startsWith(PREFIX);
   }
 
-  /** Whether a table function was called that hides what it reads. */
+  /** Returns true if a table function was inlined whose relations the caller may not read. */
   public boolean hasHidden() {
     return hasHidden;
   }
 
-  LogicalPlan placedIn(LogicalPlan parsed) {
-    final FunctionBodies bodies = this;
+  LogicalPlan inline(LogicalPlan parsed) {
+    PartialFunction<Expression, Expression> calls =
+        ScalaConversions.rewrite(
+            expression ->
+                expression instanceof UnresolvedFunction function && isBodyCall(function)
+                    ? value(new Call(list(function.arguments())))
+                    : expression);
     return parsed.transformUpWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object plan) {
-            return true;
-          }
-
-          public Object applyOrElse(Object plan, scala.Function1 otherwise) {
-            return bodies.placedAt(((LogicalPlan) plan).transformExpressionsUp(bodies));
-          }
-        });
+        ScalaConversions.<LogicalPlan>rewrite(
+            node -> inlineTableFunction(node.transformExpressionsUp(calls))));
   }
 
-  private LogicalPlan placedAt(LogicalPlan plan) {
-    try {
-      if (isTableCall(plan))
-        return rows(ScalaConversions.list(((UnresolvedTableValuedFunction) plan).functionArgs()));
-      return plan instanceof LateralJoin
-          ? SecurityBarrierViews.aroundLateral((LateralJoin) plan)
-          : plan;
-    } catch (Exception failure) {
-      Platform.throwException(failure);
-      return null;
-    }
+  private LogicalPlan inlineTableFunction(LogicalPlan plan) throws Exception {
+    if (plan instanceof UnresolvedTableValuedFunction function && isBodyCall(function.name()))
+      return rows(new Call(list(function.functionArgs())));
+    return plan instanceof LateralJoin join ? SecurityBarrierViews.aroundLateral(join) : plan;
   }
 
-  private boolean isTableCall(LogicalPlan plan) {
-    if (!(plan instanceof UnresolvedTableValuedFunction)) return false;
-    scala.collection.immutable.Seq<String> parts = ((UnresolvedTableValuedFunction) plan).name();
-    return parts.length() == 1 && parts.apply(0).equals(request.bodyCall);
-  }
-
-  private LogicalPlan rows(List<Expression> parts) throws Exception {
-    JsonNode body = body(parts);
-    LogicalPlan analyzed = analyzed(parts, body);
-    boolean hides = readsHidden(parts, body);
-    hasHidden |= hides;
-    LogicalPlan shown = hides ? FilePathMasking.ofView(analyzed) : analyzed;
-    LogicalPlan query = shown.transformUp(given(parts, body));
-    return hides ? SecurityBarrierViews.marked(query) : query;
-  }
-
-  public boolean isDefinedAt(Object node) {
-    if (!(node instanceof UnresolvedFunction)) return false;
-    UnresolvedFunction function = (UnresolvedFunction) node;
+  private boolean isBodyCall(UnresolvedFunction function) {
     boolean isPlain =
-        !function.isDistinct()
-            && function.filter().isEmpty()
-            && !function.ignoreNulls().isDefined();
-    return isPlain
-        && function.nameParts().length() == 1
-        && function.nameParts().apply(0).equals(request.bodyCall);
+        !function.isDistinct() && function.filter().isEmpty() && function.ignoreNulls().isEmpty();
+    return isPlain && isBodyCall(function.nameParts());
   }
 
-  public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    if (!isDefinedAt(node)) return otherwise.apply(node);
-    try {
-      return inPlaceOf(ScalaConversions.list(((UnresolvedFunction) node).arguments()));
-    } catch (Exception failure) {
-      Platform.throwException(failure);
-      return null;
-    }
+  private boolean isBodyCall(Seq<String> nameParts) {
+    return nameParts.length() == 1 && nameParts.head().equals(request.bodyCall);
   }
 
-  private Expression inPlaceOf(List<Expression> parts) throws Exception {
-    JsonNode body = body(parts);
-    LogicalPlan analyzed = analyzed(parts, body);
-    if (!(analyzed instanceof Project)
-        && !(analyzed instanceof WithCTE)) { // which no function is created with
-      throw new RejectionException("function", body.get("function").textValue());
-    }
-    if (readsHidden(parts, body) && ColumnLineage.places(analyzed)[0]) {
-      return new Literal(null, analyzed.output().apply(0).dataType());
-    }
-    LogicalPlan query = analyzed.transformUp(given(parts, body));
-    if (analyzed instanceof WithCTE) return subquery(query);
-    Expression value = (Expression) ((Project) analyzed).projectList().apply(0);
-    if (SubqueryExpression$.MODULE$.hasSubquery(value)) return subquery(query);
-    return ((Alias) ((Project) query).projectList().apply(0))
-        .child()
-        .transformUp(new Values(query));
+  private LogicalPlan rows(Call call) {
+    LogicalPlan analyzed = analyzed(call);
+    boolean isHidden = readsHidden(call);
+    hasHidden |= isHidden;
+    LogicalPlan masked = isHidden ? FilePathMasking.ofView(analyzed) : analyzed;
+    LogicalPlan query = call.withArguments(masked);
+    return isHidden ? SecurityBarrierViews.mark(query) : query;
   }
 
-  private static JsonNode body(List<Expression> parts) throws Exception {
-    return StatementRequest.JSON.readTree(URLDecoder.decode(text(parts.get(0)), "UTF-8"));
+  private Expression value(Call call) {
+    LogicalPlan analyzed = analyzed(call);
+    // No function is created with any other plan.
+    if (!(analyzed instanceof Project) && !(analyzed instanceof WithCTE))
+      throw new RejectionException("function", call.body().get("function").textValue());
+    if (readsHidden(call) && ColumnLineage.dependsOnFilePaths(analyzed)[0])
+      return new Literal(null, analyzed.output().head().dataType());
+    LogicalPlan query = call.withArguments(analyzed);
+    if (!(analyzed instanceof Project project)) return subquery(query);
+    if (SubqueryExpression$.MODULE$.hasSubquery((Expression) project.projectList().head()))
+      return subquery(query);
+    return overArguments((Project) query);
   }
 
-  private static GivenArguments given(List<Expression> parts, JsonNode body) {
-    return new GivenArguments(
-        parts.subList(1 + body.get("relations").intValue(), parts.size()), body.get("given"));
+  private boolean readsHidden(Call call) {
+    return call.relations().stream()
+        .anyMatch(relation -> request.isHiddenRelation(relation.replace("`", "")));
   }
 
-  private boolean readsHidden(List<Expression> parts, JsonNode body) {
-    int relations = body.get("relations").intValue();
-    for (int i = 0; i < relations; i++) {
-      if (request.isHiddenRelation(text(parts.get(1 + i)).replace("`", ""))) return true;
-    }
-    return false;
-  }
-
-  private LogicalPlan analyzed(List<Expression> parts, JsonNode body) {
-    String text = body.get("text").textValue();
-    int relations = body.get("relations").intValue();
-    for (int i = 0; i < relations; i++)
-      text = text.replace("\0" + i + "\0", text(parts.get(1 + i)));
-    return analyzed(text, StatementRequest.pairs(body.get("settings")));
-  }
-
-  private LogicalPlan analyzed(final String text, Map<String, String> settings) {
-    return (LogicalPlan)
-        SQLConf$.MODULE$.withExistingConf(
-            session.ofServer(settings),
-            new scala.runtime.AbstractFunction0() {
-              public Object apply() {
-                try {
-                  return statement.analyzedBody(text);
-                } catch (Exception failure) {
-                  Platform.throwException(failure);
-                  return null;
-                }
-              }
-            });
+  private LogicalPlan analyzed(Call call) {
+    String text = call.body().get("text").textValue();
+    List<String> relations = call.relations();
+    for (int i = 0; i < relations.size(); i++)
+      text = text.replace("\0" + i + "\0", relations.get(i));
+    String body = text;
+    SQLConf settings = session.ofServer(StatementRequest.pairs(call.body().get("settings")));
+    return SQLConf$.MODULE$.withExistingConf(
+        settings, ScalaConversions.function(() -> statement.analyzedBody(body)));
   }
 
   private static Expression subquery(LogicalPlan query) {
-    scala.collection.immutable.Seq<Expression> nothing = ScalaConversions.seq(new ArrayList<>());
     return ScalarSubquery$.MODULE$.apply(
         query,
-        nothing,
+        ScalaConversions.emptySeq(),
         NamedExpression$.MODULE$.newExprId(),
-        nothing,
+        ScalaConversions.emptySeq(),
         ScalaConversions.none(),
         ScalaConversions.none(),
         ScalaConversions.none());
   }
 
-  private static String text(Object literal) {
-    return ((Literal) literal).value().toString();
+  /** Returns the body's value, with arguments in place of the columns of the row of arguments. */
+  private static Expression overArguments(Project query) {
+    Map<ExprId, Expression> values = new HashMap<>();
+    LogicalPlan below = query.child();
+    while (!(below instanceof OneRowRelation)) {
+      if (below instanceof Project project) {
+        for (NamedExpression column : list(project.projectList()))
+          if (column instanceof Alias alias) values.put(alias.exprId(), alias.child());
+      }
+      below = below.children().head();
+    }
+    Expression value = ((Alias) query.projectList().head()).child();
+    return value.transformUp(ScalaConversions.<Expression>rewrite(node -> valueOf(node, values)));
   }
 
-  /** The arguments in the places of the nulls that stood for them, cast as the body casts them. */
-  private static final class GivenArguments extends scala.runtime.AbstractPartialFunction {
-    private final List<Expression> given;
-
-    /** The number of the parameter that each is for. */
-    private final JsonNode places;
-
-    GivenArguments(List<Expression> given, JsonNode places) {
-      this.given = given;
-      this.places = places;
-    }
-
-    public boolean isDefinedAt(Object node) {
-      if (!(node instanceof Project) || !(((Project) node).child() instanceof OneRowRelation))
-        return false;
-      Object first = ((Project) node).projectList().apply(0);
-      return first instanceof Alias && ((Alias) first).name().equals(ARGUMENT + 0);
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      List columns = new ArrayList<>(ScalaConversions.list(((Project) node).projectList()));
-      for (int i = 0; i < given.size(); i++) {
-        int place = places.get(i).intValue();
-        Alias column = (Alias) columns.get(place);
-        Expression cast = column.child().withNewChildren(one(given.get(i)));
-        columns.set(place, column.withNewChildren(one(cast)));
-      }
-      return new Project(ScalaConversions.seq(columns), ((Project) node).child());
-    }
-
-    private static scala.collection.immutable.Seq one(Object child) {
-      return ScalaConversions.seq(Arrays.asList(child));
-    }
+  private static Expression valueOf(Expression node, Map<ExprId, Expression> values) {
+    Expression value =
+        node instanceof AttributeReference column ? values.get(column.exprId()) : null;
+    return value == null ? node : valueOf(value, values);
   }
 
-  /** What the columns of the row of arguments are, below the body. */
-  private static final class Values extends scala.runtime.AbstractPartialFunction {
-    private final Map<ExprId, Expression> values = new HashMap<>();
+  /** Arguments of a call in the statement's text. */
+  private record Call(JsonNode body, List<String> relations, List<Expression> arguments) {
+    /** `parts` are the body, its relations and its arguments. */
+    Call(List<Expression> parts) throws JsonProcessingException {
+      this(parts, StatementRequest.JSON.readTree(decoded(parts.get(0))));
+    }
 
-    Values(LogicalPlan query) {
-      LogicalPlan below = query.children().apply(0);
-      while (!(below instanceof OneRowRelation)) {
-        if (below instanceof Project) {
-          for (Iterator<NamedExpression> all =
-                  ScalaConversions.list(((Project) below).projectList()).iterator();
-              all.hasNext(); ) {
-            NamedExpression column = all.next();
-            if (column instanceof Alias)
-              values.put(((Alias) column).exprId(), ((Alias) column).child());
-          }
-        }
-        below = below.children().apply(0);
+    private Call(List<Expression> parts, JsonNode body) {
+      this(
+          body,
+          parts.subList(1, 1 + body.get("relations").intValue()).stream().map(Call::text).toList(),
+          parts.subList(1 + body.get("relations").intValue(), parts.size()));
+    }
+
+    private static String decoded(Expression literal) {
+      return URLDecoder.decode(text(literal), StandardCharsets.UTF_8);
+    }
+
+    private static String text(Expression literal) {
+      return ((Literal) literal).value().toString();
+    }
+
+    /** Puts the arguments in place of the NULLs of the body, cast as the body casts them. */
+    LogicalPlan withArguments(LogicalPlan analyzed) {
+      return analyzed.transformUp(
+          ScalaConversions.<LogicalPlan>rewrite(
+              node ->
+                  node instanceof Project project && isOfArguments(project)
+                      ? withArguments(project)
+                      : node));
+    }
+
+    private static boolean isOfArguments(Project project) {
+      return project.child() instanceof OneRowRelation
+          && project.projectList().head() instanceof Alias first
+          && first.name().equals(ARGUMENT + 0);
+    }
+
+    private Project withArguments(Project project) {
+      List<NamedExpression> columns = new ArrayList<>(list(project.projectList()));
+      JsonNode positions = body.get("given"); // of the parameter of each argument
+      for (int i = 0; i < arguments.size(); i++) {
+        int position = positions.get(i).intValue();
+        Alias column = (Alias) columns.get(position);
+        Expression cast = column.child().withNewChildren(ScalaConversions.one(arguments.get(i)));
+        columns.set(position, (Alias) column.withNewChildren(ScalaConversions.one(cast)));
       }
-    }
-
-    public boolean isDefinedAt(Object node) {
-      return node instanceof AttributeReference
-          && values.containsKey(((AttributeReference) node).exprId());
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      Expression value = values.get(((AttributeReference) node).exprId());
-      return isDefinedAt(value) ? applyOrElse(value, otherwise) : value;
+      return new Project(ScalaConversions.seq(columns), project.child());
     }
   }
 }

@@ -1,12 +1,13 @@
 package deltagateway.analysis;
 
+import static deltagateway.internals.ScalaConversions.seq;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.protocol.UnsafeRowBytes;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -19,19 +20,24 @@ import org.apache.spark.sql.catalyst.catalog.SqlScriptingExecutionContextExtensi
 import org.apache.spark.sql.catalyst.catalog.TempVariableManager;
 import org.apache.spark.sql.catalyst.catalog.VariableDefinition;
 import org.apache.spark.sql.catalyst.catalog.VariableManager;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
+import scala.Function0;
+import scala.Option;
+import scala.Some;
+import scala.collection.immutable.Seq;
 
 /**
- * The variables that one statement sees. Spark resolves the names, as it does by itself (columns
- * before variables, the variables of a script before those of the session), but holds no variable
- * between statements: they come with the request, and are there while Spark analyzes it.
+ * Variables that one statement may read. Spark resolves their names (columns before variables, the
+ * variables of a script before those of the session), but stores no variable between statements:
+ * they are part of the request, and exist while Spark analyzes it.
  *
- * <p>Spark looks for a session's variables in the session, and for those of a script in a place of
- * the thread.
+ * <p>Spark looks up a session's variables in its catalog manager, and those of a script in a
+ * thread-local context.
  */
 public final class SessionVariables {
   private static final String SESSION = "session";
@@ -39,30 +45,28 @@ public final class SessionVariables {
   private final List<VariableDefinition> session = new ArrayList<>();
   private final List<Scope> scopes = new ArrayList<>();
 
-  /** `scopes` are those of a script, the innermost last. */
+  /** `node` has the session's variables and the scopes of a script, the innermost last. */
   public SessionVariables(JsonNode node) {
-    JsonNode listed = node.get("session");
-    for (int i = 0; i < listed.size(); i++) session.add(definition(SESSION, listed.get(i)));
-    JsonNode nested = node.get("scopes");
-    for (int i = 0; i < nested.size(); i++) scopes.add(new Scope(nested.get(i)));
+    for (JsonNode variable : node.get("session")) session.add(definition(SESSION, variable));
+    for (JsonNode scope : node.get("scopes")) scopes.add(new Scope(scope));
   }
 
-  boolean isEmpty() {
+  private boolean isEmpty() {
     return session.isEmpty() && scopes.isEmpty();
   }
 
   /**
-   * Runs `work` while Spark finds the variables. Statements of one session take turns here: it has
-   * one place for them.
+   * Runs `work` while Spark finds the variables. Statements of one session wait for each other
+   * here, because it has one place for variables.
    */
-  public Object during(SparkSession spark, scala.Function0<?> work) {
+  public <T> T during(SparkSession spark, Function0<T> work) {
     if (isEmpty()) return work.apply();
     TempVariableManager variables = spark.sessionState().catalogManager().tempVariableManager();
     synchronized (variables) {
       try {
-        for (int i = 0; i < session.size(); i++) {
-          VariableDefinition definition = session.get(i);
-          variables.create(parts(SESSION, definition.identifier().name()), definition, true);
+        for (VariableDefinition definition : session) {
+          String name = definition.identifier().name();
+          variables.create(seq(List.of(SESSION, name)), definition, true);
         }
         if (scopes.isEmpty()) return work.apply();
         return SqlScriptingContextManager$.MODULE$.create(new Script(new Locals())).runWith(work);
@@ -72,21 +76,16 @@ public final class SessionVariables {
     }
   }
 
-  /** The names of all variables that an analyzed plan reads. */
+  /** Returns the names of all variables that an analyzed plan reads. */
   public static ArrayNode readBy(LogicalPlan analyzed) {
-    final ArrayNode names = StatementRequest.JSON.createArrayNode();
+    ArrayNode names = StatementRequest.JSON.createArrayNode();
     analyzed.transformAllExpressionsWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return node instanceof VariableReference;
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
-            names.add(((VariableReference) node).identifier().name());
-            return node;
-          }
-        });
+        ScalaConversions.<Expression>rewrite(
+            expression -> {
+              if (expression instanceof VariableReference variable)
+                names.add(variable.identifier().name());
+              return expression;
+            }));
     return names;
   }
 
@@ -96,101 +95,88 @@ public final class SessionVariables {
         identifier, node.get("default").textValue(), UnsafeRowBytes.literal(node.get("value")));
   }
 
-  private static scala.collection.immutable.Seq<String> parts(String qualifier, String name) {
-    List<String> parts = new ArrayList<>();
-    parts.add(qualifier);
-    parts.add(name);
-    return ScalaConversions.seq(parts);
+  private static String lower(String text) {
+    return text.toLowerCase(Locale.ROOT);
   }
 
-  private static final class Scope {
-    final String label;
-    final Map<String, VariableDefinition> variables = new HashMap<>();
-
+  /** Variables of a compound statement with a label. */
+  private record Scope(String label, Map<String, VariableDefinition> variables) {
     Scope(JsonNode node) {
-      label = node.get("label").textValue();
-      JsonNode listed = node.get("variables");
-      for (int i = 0; i < listed.size(); i++) {
-        VariableDefinition variable = definition(label, listed.get(i));
-        variables.put(variable.identifier().name(), variable);
+      this(node.get("label").textValue(), new HashMap<>());
+      for (JsonNode variable : node.get("variables")) {
+        VariableDefinition definition = definition(label, variable);
+        variables.put(definition.identifier().name(), definition);
       }
     }
   }
 
-  /**
-   * The variables of a script, as Spark asks for them: `x`, or `label.x`. Values are set elsewhere.
-   */
+  /** Variables of a script, which Spark looks up as `x` or `label.x`; it sets none. */
   private final class Locals implements VariableManager {
-    public scala.Option<VariableDefinition> get(scala.collection.immutable.Seq<String> nameParts) {
-      List<?> parts = ScalaConversions.list(nameParts);
-      String name = lower(parts.get(parts.size() - 1));
+    @Override
+    public Option<VariableDefinition> get(Seq<String> nameParts) {
+      String name = lower(nameParts.last());
       for (int i = scopes.size() - 1; i >= 0; i--) {
         Scope scope = scopes.get(i);
-        boolean meant =
-            parts.size() == 1 || (parts.size() == 2 && scope.label.equals(lower(parts.get(0))));
-        if (meant && scope.variables.containsKey(name))
-          return new scala.Some<>(scope.variables.get(name));
+        boolean isMeant =
+            nameParts.size() == 1
+                || nameParts.size() == 2 && scope.label().equals(lower(nameParts.head()));
+        if (isMeant && scope.variables().containsKey(name))
+          return new Some<>(scope.variables().get(name));
       }
       return ScalaConversions.none();
     }
 
-    /** Where DECLARE puts a variable. */
+    /** Returns the identifier of a variable that DECLARE creates. */
+    @Override
     public ResolvedIdentifier qualify(String name) {
-      String label = scopes.get(scopes.size() - 1).label;
-      Identifier identifier = Identifier.of(new String[] {label}, name);
+      String label = scopes.get(scopes.size() - 1).label();
       return new ResolvedIdentifier(
-          FakeLocalCatalog$.MODULE$, identifier, ScalaConversions.seq(Collections.emptyList()));
+          FakeLocalCatalog$.MODULE$,
+          Identifier.of(new String[] {label}, name),
+          ScalaConversions.emptySeq());
     }
 
+    @Override
     public boolean isEmpty() {
       return false;
     }
 
+    @Override
     public String getVariableNameForError(String name) {
       return "`" + name + "`";
     }
 
-    public void create(
-        scala.collection.immutable.Seq<String> nameParts,
-        VariableDefinition variable,
-        boolean override) {
+    @Override
+    public void create(Seq<String> nameParts, VariableDefinition variable, boolean override) {
       throw new UnsupportedOperationException();
     }
 
-    public void set(
-        scala.collection.immutable.Seq<String> nameParts,
-        VariableDefinition variable,
-        Origin origin) {
+    @Override
+    public void set(Seq<String> nameParts, VariableDefinition variable, Origin origin) {
       throw new UnsupportedOperationException();
     }
 
-    public boolean remove(scala.collection.immutable.Seq<String> nameParts) {
+    @Override
+    public boolean remove(Seq<String> nameParts) {
       throw new UnsupportedOperationException();
     }
 
+    @Override
     public void clear() {
       throw new UnsupportedOperationException();
     }
-
-    private String lower(Object part) {
-      return ((String) part).toLowerCase(Locale.ROOT);
-    }
   }
 
-  private static final class Script implements SqlScriptingContextManager {
-    private final VariableManager variables;
-
-    Script(VariableManager variables) {
-      this.variables = variables;
-    }
-
-    /** Of Spark's own interpreter, which does not run here. */
+  private record Script(VariableManager variables) implements SqlScriptingContextManager {
+    /** Returns the context of Spark's own interpreter of scripts, which does not run here. */
+    @Override
     public SqlScriptingExecutionContextExtension getContext() {
       return null;
     }
 
-    public scala.Option<VariableManager> getVariableManager() {
-      return new scala.Some<>(variables);
+    @Override
+    public Option<VariableManager> getVariableManager() {
+      return new Some<>(variables);
     }
   }
 }

@@ -1,5 +1,6 @@
 package deltagateway.analysis;
 
+import deltagateway.internals.ScalaConversions;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
@@ -18,11 +19,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 
 /**
- * Puts the one time that a statement takes for now in the place of `current_timestamp()` and the
- * like. Spark does so for each query; a statement that runs several must mean the same rows in all
- * of them.
+ * Replaces functions of the current time by the statement's time. Spark does so for each query; all
+ * queries of one statement must have the same time.
  */
-public final class StatementTimestamp extends scala.runtime.AbstractPartialFunction {
+public final class StatementTimestamp {
   private static final long MICROS = TimeUnit.SECONDS.toMicros(1);
   private static final long NANOS = TimeUnit.MICROSECONDS.toNanos(1);
 
@@ -33,54 +33,41 @@ public final class StatementTimestamp extends scala.runtime.AbstractPartialFunct
     this.micros = micros;
   }
 
-  /** `plan` itself where it does not ask for the time. */
-  public LogicalPlan fixed(LogicalPlan plan) {
-    return plan.transformAllExpressionsWithSubqueries(this);
-  }
-
-  public boolean isDefinedAt(Object node) {
-    return node instanceof CurrentTimestamp
-        || node instanceof Now
-        || node instanceof CurrentDate
-        || node instanceof CurrentTime
-        || node instanceof LocalTimestamp
-        || node instanceof CurrentTimestampNanos
-        || node instanceof LocalTimestampNanos;
-  }
-
-  public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    if (!isDefinedAt(node)) return otherwise.apply(node);
-    return new Literal(value(node), ((Expression) node).dataType());
+  /** Returns `plan` itself if it has no function of the current time. */
+  public LogicalPlan fix(LogicalPlan plan) {
+    return plan.transformAllExpressionsWithSubqueries(
+        ScalaConversions.rewrite(
+            expression -> {
+              Object value = value(expression);
+              return value == null ? expression : new Literal(value, expression.dataType());
+            }));
   }
 
   /**
-   * As Spark keeps it: days of a date, microseconds of a timestamp, nanoseconds of a time, and both
-   * of a timestamp with more than six digits, the last of which are zero here: a statement's time
-   * has microseconds.
+   * Returns Spark's internal value of a function: days of a date, microseconds of a timestamp,
+   * nanoseconds of a time, and both of a timestamp with more than six digits, the last of which are
+   * zero here. Null for other expressions.
    */
-  private Object value(Object asked) {
-    if (asked instanceof CurrentTime) {
-      CurrentTime time = (CurrentTime) asked;
+  private Object value(Expression function) {
+    if (function instanceof CurrentTimestamp || function instanceof Now) return micros;
+    if (function instanceof CurrentDate date) return (int) local(date).toLocalDate().toEpochDay();
+    if (function instanceof LocalTimestamp timestamp) {
+      LocalDateTime local = local(timestamp);
+      return local.toEpochSecond(ZoneOffset.UTC) * MICROS + local.getNano() / NANOS;
+    }
+    if (function instanceof CurrentTime time) {
       long nanos = DateTimeUtils.timestampToNanosOfDay(micros, time.zoneId());
-      return Long.valueOf(DateTimeUtils.truncateTimeToPrecision(nanos, time.precision()));
+      return DateTimeUtils.truncateTimeToPrecision(nanos, time.precision());
     }
-    if (asked instanceof CurrentTimestampNanos) {
-      return DateTimeUtils.instantToTimestampNanos(
-          instant(), ((CurrentTimestampNanos) asked).precision());
-    }
-    if (asked instanceof LocalTimestampNanos) {
-      int precision = ((LocalTimestampNanos) asked).precision();
-      return DateTimeUtils.localDateTimeToTimestampNanos(local(asked), precision);
-    }
-    if (asked instanceof CurrentDate)
-      return Integer.valueOf((int) local(asked).toLocalDate().toEpochDay());
-    if (!(asked instanceof LocalTimestamp)) return Long.valueOf(micros);
-    LocalDateTime local = local(asked);
-    return Long.valueOf(local.toEpochSecond(ZoneOffset.UTC) * MICROS + local.getNano() / NANOS);
+    if (function instanceof CurrentTimestampNanos timestamp)
+      return DateTimeUtils.instantToTimestampNanos(instant(), timestamp.precision());
+    if (function instanceof LocalTimestampNanos timestamp)
+      return DateTimeUtils.localDateTimeToTimestampNanos(local(timestamp), timestamp.precision());
+    return null;
   }
 
-  private LocalDateTime local(Object asked) {
-    return LocalDateTime.ofInstant(instant(), ((TimeZoneAwareExpression) asked).zoneId());
+  private LocalDateTime local(TimeZoneAwareExpression function) {
+    return LocalDateTime.ofInstant(instant(), function.zoneId());
   }
 
   private Instant instant() {

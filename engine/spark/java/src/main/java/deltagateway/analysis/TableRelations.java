@@ -1,10 +1,12 @@
 package deltagateway.analysis;
 
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import deltagateway.internals.ScalaConversions;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -22,17 +24,22 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.plans.logical.WithWindowDefinition;
+import scala.Option;
+import scala.PartialFunction;
+import scala.Some;
+import scala.Tuple3;
+import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The relations that names of a parsed plan stand for, put there before Spark analyzes it.
+ * Relations that replace their names in a parsed plan, before Spark analyzes it.
  *
- * <p>So Spark sees a table's own leaf below its name, with the hidden column `_metadata`; a
+ * <p>So Spark finds a table's own leaf below its name, with the hidden column `_metadata`; a
  * temporary view would hide it.
  */
 public final class TableRelations {
   private final Map<String, LogicalPlan> plans = new HashMap<>();
-  private final Map<String, HiddenColumns> unlisted = new HashMap<>();
+  private final Map<String, HiddenColumns> hiddenColumns = new HashMap<>();
   private final FunctionBodies bodies;
 
   public TableRelations(FunctionBodies bodies) {
@@ -44,112 +51,88 @@ public final class TableRelations {
   }
 
   public void add(String name, HiddenColumns columns) {
-    unlisted.put(name.toLowerCase(Locale.ROOT), columns);
+    hiddenColumns.put(name.toLowerCase(Locale.ROOT), columns);
   }
 
   /**
-   * Names that are not known here stay: those of views and of common table expressions. Views that
-   * bodies of functions read have to be there.
+   * Returns the plan with relations in place of their names. Other names remain: those of views and
+   * of common table expressions. Views that bodies of functions read must exist.
    */
-  public LogicalPlan inPlaceOfNames(LogicalPlan parsed) {
-    return placed(parsed, new Placing());
+  public LogicalPlan resolve(LogicalPlan parsed) {
+    return new Resolution().resolve(parsed);
   }
 
-  private LogicalPlan placed(LogicalPlan plan, Placing placing) {
-    return bodies.placedIn(plan.transformDownWithSubqueries(placing));
-  }
-
-  /**
-   * A name that a WITH defines is its own from there on; Spark does not find what else may have
-   * meant a table of ours.
-   */
-  private final class Placing extends scala.runtime.AbstractPartialFunction {
+  /** Resolution of one plan. A name that a WITH defines means its definition from there on. */
+  private final class Resolution {
     private final Set<String> defined = new HashSet<>();
+    private final PartialFunction<LogicalPlan, LogicalPlan> rewrite =
+        ScalaConversions.rewrite(this::resolveNode);
 
-    private LogicalPlan named(UnresolvedRelation relation) {
-      List<String> parts = ScalaConversions.list(relation.multipartIdentifier());
-      String name = parts.get(parts.size() - 1).toLowerCase(Locale.ROOT);
-      if (parts.size() > 1 || defined.contains(name)) return null;
-      return unlisted.containsKey(name) ? unlisted.get(name).fresh() : plans.get(name);
+    LogicalPlan resolve(LogicalPlan plan) {
+      return bodies.inline(plan.transformDownWithSubqueries(rewrite));
     }
 
-    public boolean isDefinedAt(Object node) {
-      return node instanceof UnresolvedWith
-          || (node instanceof UnresolvedRelation && named((UnresolvedRelation) node) != null)
-          || (node instanceof Project && hasReplacements((Project) node))
-          || node instanceof WithWindowDefinition;
+    private LogicalPlan resolveNode(LogicalPlan node) {
+      if (node instanceof UnresolvedWith with) return withDefinitions(with);
+      if (node instanceof UnresolvedRelation relation) return relation(relation);
+      if (node instanceof WithWindowDefinition with) return withWindows(with);
+      return node instanceof Project project ? withReplacements(project) : node;
     }
 
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      if (node instanceof UnresolvedWith) return definitions((UnresolvedWith) node);
-      if (node instanceof Project) return replacements((Project) node);
-      if (node instanceof WithWindowDefinition) return windows((WithWindowDefinition) node);
-      UnresolvedRelation relation = (UnresolvedRelation) node;
-      return SubqueryAlias$.MODULE$.apply(relation.multipartIdentifier().apply(0), named(relation));
+    private LogicalPlan relation(UnresolvedRelation relation) {
+      Seq<String> parts = relation.multipartIdentifier();
+      String name = parts.last().toLowerCase(Locale.ROOT);
+      if (parts.size() > 1 || defined.contains(name)) return relation;
+      LogicalPlan rows =
+          hiddenColumns.containsKey(name) ? hiddenColumns.get(name).fresh() : plans.get(name);
+      return rows == null ? relation : SubqueryAlias$.MODULE$.apply(parts.head(), rows);
     }
 
-    /** The definitions of WITH are no children of it, so no walk of Spark's comes there. */
-    private UnresolvedWith definitions(UnresolvedWith with) {
-      List found = ScalaConversions.list(with.cteRelations());
-      List placed = new ArrayList<>();
-      for (int i = 0; i < found.size(); i++) {
-        scala.Tuple3 definition = (scala.Tuple3) found.get(i);
-        defined.add(((String) definition._1()).toLowerCase(Locale.ROOT));
-        SubqueryAlias plan = (SubqueryAlias) placed((LogicalPlan) definition._2(), this);
-        placed.add(new scala.Tuple3<>(definition._1(), plan, definition._3()));
+    /** Resolves the definitions of WITH, which are not among its children. */
+    private UnresolvedWith withDefinitions(UnresolvedWith with) {
+      List<Tuple3<String, SubqueryAlias, Option<Object>>> definitions = new ArrayList<>();
+      for (Tuple3<String, SubqueryAlias, Option<Object>> definition : list(with.cteRelations())) {
+        defined.add(definition._1().toLowerCase(Locale.ROOT));
+        SubqueryAlias plan = (SubqueryAlias) resolve(definition._2());
+        definitions.add(new Tuple3<>(definition._1(), plan, definition._3()));
       }
-      return new UnresolvedWith(with.child(), ScalaConversions.seq(placed), with.allowRecursion());
+      return new UnresolvedWith(with.child(), seq(definitions), with.allowRecursion());
     }
 
-    /** What a star replaces columns by, as in `|> SET`, is no child of it either. */
-    private Project replacements(Project project) {
-      List found = ScalaConversions.list(project.projectList());
-      List placed = new ArrayList<>();
-      for (int i = 0; i < found.size(); i++)
-        placed.add(isReplacing(found.get(i)) ? star(found.get(i)) : found.get(i));
-      return new Project(ScalaConversions.seq(placed), project.child());
+    /** Resolves the replacements of a star, as of `|> SET`, which are not among its children. */
+    private LogicalPlan withReplacements(Project project) {
+      List<NamedExpression> columns = new ArrayList<>();
+      boolean hasReplacements = false;
+      for (NamedExpression column : list(project.projectList())) {
+        boolean isReplacing =
+            column instanceof UnresolvedStarExceptOrReplace star && star.replacements().isDefined();
+        columns.add(
+            isReplacing ? withReplacements((UnresolvedStarExceptOrReplace) column) : column);
+        hasReplacements |= isReplacing;
+      }
+      return hasReplacements ? new Project(seq(columns), project.child()) : project;
     }
 
-    private UnresolvedStarExceptOrReplace star(Object found) {
-      UnresolvedStarExceptOrReplace star = (UnresolvedStarExceptOrReplace) found;
-      List columns = ScalaConversions.list((scala.collection.Seq) star.replacements().get());
-      List placed = new ArrayList<>();
-      for (int i = 0; i < columns.size(); i++) placed.add(inside((Expression) columns.get(i)));
+    private UnresolvedStarExceptOrReplace withReplacements(UnresolvedStarExceptOrReplace star) {
+      List<NamedExpression> replacements = new ArrayList<>();
+      for (NamedExpression replacement : list(star.replacements().get()))
+        replacements.add((NamedExpression) resolve((Expression) replacement));
       return new UnresolvedStarExceptOrReplace(
-          star.target(), star.excepts(), new scala.Some<>(ScalaConversions.seq(placed)));
+          star.target(), star.excepts(), new Some<>(seq(replacements)));
     }
 
-    /** Nor are the windows of a WINDOW clause. */
-    private WithWindowDefinition windows(WithWindowDefinition with) {
-      Map<String, WindowSpecDefinition> placed =
-          new HashMap<>(CollectionConverters.asJava(with.windowDefinitions()));
-      Iterator entries = placed.entrySet().iterator();
-      while (entries.hasNext()) {
-        Map.Entry entry = (Map.Entry) entries.next();
-        entry.setValue(inside((Expression) entry.getValue()));
-      }
-      scala.collection.immutable.Map<String, WindowSpecDefinition> windows =
-          scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(placed));
-      return new WithWindowDefinition(windows, with.child(), with.forPipeSQL());
+    /** Resolves the windows of a WINDOW clause, which are not among its children. */
+    private WithWindowDefinition withWindows(WithWindowDefinition with) {
+      Map<String, WindowSpecDefinition> windows = new HashMap<>();
+      CollectionConverters.asJava(with.windowDefinitions())
+          .forEach((name, window) -> windows.put(name, (WindowSpecDefinition) resolve(window)));
+      return new WithWindowDefinition(
+          ScalaConversions.map(windows), with.child(), with.forPipeSQL());
     }
 
-    /** Walks through an expression, which a plan has to hold for that. */
-    private Expression inside(Expression expression) {
-      return ((Filter) placed(new Filter(expression, new OneRowRelation()), this)).condition();
+    /** Resolves an expression, in a plan because only plans are transformed with subqueries. */
+    private Expression resolve(Expression expression) {
+      return ((Filter) resolve(new Filter(expression, new OneRowRelation()))).condition();
     }
-  }
-
-  private static boolean hasReplacements(Project project) {
-    List<NamedExpression> found = ScalaConversions.list(project.projectList());
-    for (int i = 0; i < found.size(); i++) {
-      if (isReplacing(found.get(i))) return true;
-    }
-    return false;
-  }
-
-  private static boolean isReplacing(Object expression) {
-    return expression instanceof UnresolvedStarExceptOrReplace
-        && ((UnresolvedStarExceptOrReplace) expression).replacements().isDefined();
   }
 }

@@ -1,5 +1,6 @@
 package deltagateway.cache;
 
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.scan.ErasedIterators;
 import deltagateway.scan.SharedColumnVectors;
 import deltagateway.scan.rowids.RowIndexCounter;
@@ -104,7 +105,8 @@ public final class CachedColumnReader
         String.join("\n", settings, file.urlEncodedPath(), file.start() + "", file.length() + "");
     ColumnCache cache = ColumnCache.here(percent);
     ColumnCache.File found = cache.get(split, state, names);
-    if (found == null) found = decoded(cache, split, state, file);
+    if (found != null) OptimizerRule.COLUMN_CACHE.count();
+    else found = decoded(cache, split, state, file);
     return found == null
         ? reader.apply(file)
         : ErasedIterators.as(new Batches(found, file.partitionValues()));

@@ -2,6 +2,7 @@ package deltagateway.cache;
 
 import deltagateway.internals.ScalaConversions;
 import deltagateway.optimizer.EstimatedRelation;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.scan.PrunedFileIndex;
 import java.nio.charset.StandardCharsets;
@@ -96,7 +97,8 @@ public final class PlanCache {
   private static String key(SparkSession spark, StatementRequest request, String meaning)
       throws GeneralSecurityException {
     boolean isCached =
-        request.given.isEmpty()
+        OptimizerRule.PLAN_CACHE.isEnabled(spark.sessionState().conf())
+            && request.given.isEmpty()
             && Arrays.stream(request.scans).allMatch(scan -> scan.format == null)
             && isTimeless(request.text)
             && Arrays.stream(request.views).allMatch(view -> isTimeless(view.text));
@@ -202,7 +204,7 @@ public final class PlanCache {
   public record Placing(SparkSession spark, Map<String, PrunedFileIndex> files) {
     public LogicalPlan over(LogicalPlan plan) {
       return plan.transformDownWithSubqueries(
-          ScalaConversions.rule(
+          ScalaConversions.rewrite(
               node -> node instanceof LogicalRelation leaf ? placed(leaf) : node));
     }
 

@@ -1,129 +1,100 @@
 package deltagateway.guard;
 
+import static deltagateway.internals.ScalaConversions.list;
+
 import deltagateway.analysis.ColumnLineage;
+import deltagateway.internals.PlanNodes;
 import deltagateway.internals.ScalaConversions;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Iterator;
 import java.util.List;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InputFileBlockLength;
 import org.apache.spark.sql.catalyst.expressions.InputFileBlockStart;
 import org.apache.spark.sql.catalyst.expressions.InputFileName;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
-import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.UnionLoopRef;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.PartialFunction;
 
 /**
- * Hides the files of a view whose tables its reader may not read: their names and places in them.
+ * Hides paths of files, and positions in them, of a view whose tables its reader may not read.
  *
- * <p>What the view's own text makes of them is NULL for such a reader; its conditions still see
- * them, since the view would have other rows without. `input_file_name()` and the like in a query
- * over the view are as over rows of no file.
+ * <p>Columns that the view makes from them are NULL for such a reader; its conditions still have
+ * them, since the view would have other rows otherwise. `input_file_name()` and similar functions
+ * in a query over the view return what they return over rows of no file.
  */
-public final class FilePathMasking extends scala.runtime.AbstractPartialFunction {
+public final class FilePathMasking {
   private static final UTF8String NO_FILE = UTF8String.EMPTY_UTF8;
-  private static final Long NO_BLOCK = Long.valueOf(-1);
+  private static final Long NO_BLOCK = -1L;
 
-  private final boolean isAboveView;
+  private FilePathMasking() {}
 
-  private FilePathMasking(boolean isAboveView) {
-    this.isAboveView = isAboveView;
-  }
-
-  /** The rows of such a view, with NULL in the columns that are made of places. */
-  public static LogicalPlan ofView(LogicalPlan rows) throws Exception {
-    boolean[] places = ColumnLineage.places(rows);
-    List columns = new ArrayList<>(ScalaConversions.list(rows.output()));
-    scala.collection.immutable.Seq nothing = ScalaConversions.seq(new ArrayList<>());
-    boolean hasAny = false;
-    for (int i = 0; i < places.length; i++) {
-      if (!places[i]) continue;
-      Attribute column = (Attribute) columns.get(i);
-      Literal empty = new Literal(null, column.dataType());
-      columns.set(
-          i,
-          new Alias(
-              empty,
-              column.name(),
-              NamedExpression$.MODULE$.newExprId(),
-              nothing,
-              ScalaConversions.none(),
-              nothing));
-      hasAny = true;
+  /** Returns the rows of such a view, with NULL in the columns that depend on paths of files. */
+  public static LogicalPlan ofView(LogicalPlan rows) {
+    boolean[] isMasked = ColumnLineage.dependsOnFilePaths(rows);
+    List<NamedExpression> columns = new ArrayList<>();
+    boolean masksAny = false;
+    for (Attribute column : list(rows.output())) {
+      boolean masks = isMasked[columns.size()];
+      masksAny |= masks;
+      columns.add(
+          masks ? PlanNodes.alias(new Literal(null, column.dataType()), column.name()) : column);
     }
-    return hasAny ? new Project(ScalaConversions.seq(columns), rows) : rows;
+    return masksAny ? new Project(ScalaConversions.seq(columns), rows) : rows;
   }
 
-  /** An analyzed query that finds no places in the rows of such views. */
+  /** Returns an analyzed query in which functions of files find none in the rows of such views. */
   public static LogicalPlan ofQuery(LogicalPlan plan) {
-    if (SecurityBarrierViews.isAroundLateral(plan)) return ofJoin(plan);
-    if (SecurityBarrierViews.isMarked(plan)) return plan;
-    return ofCaller(plan);
+    if (SecurityBarrierViews.isAroundLateral(plan)) return ofLeftSide((Sample) plan);
+    return SecurityBarrierViews.isMarked(plan) ? plan : ofCaller(plan);
   }
 
-  /**
-   * The left side of such a join is the caller's own query, and the right side the rows of a
-   * function.
-   */
-  private static LogicalPlan ofJoin(LogicalPlan barrier) {
-    LogicalPlan join = barrier.children().apply(0);
-    LogicalPlan left = join.children().apply(0);
-    LogicalPlan other = join.withNewChildren(one(ofQuery(left)));
-    return barrier.withNewChildren(one(other));
-  }
-
-  private static scala.collection.immutable.Seq<LogicalPlan> one(LogicalPlan child) {
-    return ScalaConversions.seq(Arrays.asList(child));
+  /** Masks the left side of a lateral join; its right side has the rows of a function. */
+  private static LogicalPlan ofLeftSide(Sample barrier) {
+    LogicalPlan join = barrier.child();
+    LogicalPlan left = ofQuery(join.children().head());
+    LogicalPlan masked = join.withNewChildren(ScalaConversions.one(left));
+    return barrier.withNewChildren(ScalaConversions.one(masked));
   }
 
   private static LogicalPlan ofCaller(LogicalPlan plan) {
-    List<LogicalPlan> children = new ArrayList<>(ScalaConversions.list(plan.children()));
-    boolean isOther = false;
-    for (int i = 0; i < children.size(); i++) {
-      LogicalPlan child = children.get(i);
-      children.set(i, ofQuery(child));
-      isOther |= children.get(i) != child;
-    }
-    LogicalPlan above = isOther ? plan.withNewChildren(ScalaConversions.seq(children)) : plan;
-    return above.transformExpressionsUp(new FilePathMasking(mayHoldView(plan)));
+    List<LogicalPlan> children =
+        list(plan.children()).stream().map(FilePathMasking::ofQuery).toList();
+    boolean isSame = true;
+    for (int i = 0; i < children.size(); i++) isSame &= children.get(i) == plan.children().apply(i);
+    LogicalPlan masked = isSame ? plan : plan.withNewChildren(ScalaConversions.seq(children));
+    return masked.transformExpressionsUp(masking(mayHaveView(plan)));
   }
 
-  /** What a common table expression holds is not looked into here: it may be such a view. */
-  private static boolean mayHoldView(LogicalPlan plan) {
-    if (SecurityBarrierViews.isMarked(plan)
+  /** Returns true for references to common table expressions too, which may have such a view. */
+  private static boolean mayHaveView(LogicalPlan plan) {
+    return SecurityBarrierViews.isMarked(plan)
         || plan instanceof CTERelationRef
-        || plan instanceof UnionLoopRef) return true;
-    for (Iterator<LogicalPlan> all = ScalaConversions.list(plan.children()).iterator();
-        all.hasNext(); ) {
-      if (mayHoldView(all.next())) return true;
-    }
-    return false;
+        || plan instanceof UnionLoopRef
+        || list(plan.children()).stream().anyMatch(FilePathMasking::mayHaveView);
   }
 
-  public boolean isDefinedAt(Object node) {
-    return node instanceof PlanExpression
-        || (isAboveView && (node instanceof InputFileName || isBlock(node)));
+  private static PartialFunction<Expression, Expression> masking(boolean isAboveView) {
+    return ScalaConversions.rewrite(
+        node -> {
+          if (node instanceof SubqueryExpression subquery) return ofSubquery(subquery);
+          if (!isAboveView) return node;
+          if (node instanceof InputFileName) return new Literal(NO_FILE, node.dataType());
+          boolean isBlock =
+              node instanceof InputFileBlockStart || node instanceof InputFileBlockLength;
+          return isBlock ? new Literal(NO_BLOCK, node.dataType()) : node;
+        });
   }
 
-  public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    if (!isDefinedAt(node)) return otherwise.apply(node);
-    if (node instanceof PlanExpression) {
-      LogicalPlan plan = ((PlanExpression<LogicalPlan>) node).plan();
-      LogicalPlan other = ofQuery(plan);
-      return other == plan ? node : ((PlanExpression<LogicalPlan>) node).withNewPlan(other);
-    }
-    return new Literal(isBlock(node) ? (Object) NO_BLOCK : NO_FILE, ((Expression) node).dataType());
-  }
-
-  private static boolean isBlock(Object node) {
-    return node instanceof InputFileBlockStart || node instanceof InputFileBlockLength;
+  private static Expression ofSubquery(SubqueryExpression subquery) {
+    LogicalPlan masked = ofQuery(subquery.plan());
+    return masked == subquery.plan() ? subquery : subquery.withNewPlan(masked);
   }
 }

@@ -1,18 +1,19 @@
 package deltagateway.guard;
 
+import static deltagateway.internals.ScalaConversions.list;
+
 import deltagateway.analysis.FunctionBodies;
-import deltagateway.internals.ScalaConversions;
 import deltagateway.internals.TreeVisitor;
 import deltagateway.protocol.RejectionException;
 import deltagateway.scan.PrunedFileIndex;
 import deltagateway.scan.PythonRowsRelation;
 import deltagateway.write.IdentityColumnValues;
 import deltagateway.write.clustering.SpaceFillingCurve;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
@@ -21,312 +22,275 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
-import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.ObjectType;
+import scala.Option;
+import scala.Tuple3;
+import scala.collection.immutable.Seq;
 
 /**
- * Decides, fail closed, whether Spark may analyze a parsed plan and whether it may run an analyzed
- * one.
+ * Decides, fail closed, if Spark may analyze a parsed plan and if it may run an analyzed one.
  *
  * <p>Analysis alone can open files (a relation named by a path runs a job to infer its schema), so
- * the parsed plan is checked first: only operators and expressions of a list, only relations that
- * the statement bound or a CTE in scope, only functions of a list. After analysis every leaf must
- * be this statement's own scan or a literal source.
+ * the parsed plan is checked first: its operators, expressions and functions must be in allow-lists
+ * and its relations must be bound by the statement or be a common table expression in scope. After
+ * analysis every leaf must be a scan of this statement or a literal source.
  *
- * <p>Both walks follow everything a node holds, not only its children: subqueries are in
- * expressions, CTE definitions in tuples, named windows in maps.
+ * <p>Both checks visit everything that a node refers to, not only its children: subqueries are in
+ * expressions, definitions of common table expressions in tuples, named windows in maps.
  */
 public final class PlanGuard {
   private static final String CATALYST = "org.apache.spark.sql.catalyst.";
 
-  /** The classes of the methods that Spark's own functions call by name. */
-  private static final String[] METHODS_OF = {
-    CATALYST, "org.apache.spark.unsafe.", "deltagateway."
-  };
+  /** Prefixes of the classes whose methods Spark's own functions call by name. */
+  private static final List<String> METHODS_OF =
+      List.of(CATALYST, "org.apache.spark.unsafe.", "deltagateway.");
 
-  /** Operators that a query may hold before and after analysis. */
-  private static final String[] OPERATORS = {
-    "Aggregate",
-    "AsOfJoin",
-    "Distinct",
-    "Except",
-    "Filter",
-    "Generate",
-    "GlobalLimit",
-    "Intersect",
-    "Join",
-    "LateralJoin",
-    "LimitAll",
-    "LocalLimit",
-    "LocalRelation",
-    "NearestByJoin",
-    "Offset",
-    "OneRowRelation",
-    "PipeOperator",
-    "Pivot",
-    "Project",
-    "Range",
-    "RebalancePartitions",
-    "Repartition",
-    "RepartitionByExpression",
-    "Sample",
-    "Sort",
-    "SubqueryAlias",
-    "Union",
-    "UnionLoop",
-    "Unpivot",
-    "Window",
-    "WithWindowDefinition",
-  };
+  /** Operators that a query may have before and after analysis. */
+  private static final Set<String> OPERATORS =
+      Set.of(
+          "Aggregate",
+          "AsOfJoin",
+          "Distinct",
+          "Except",
+          "Filter",
+          "Generate",
+          "GlobalLimit",
+          "Intersect",
+          "Join",
+          "LateralJoin",
+          "LimitAll",
+          "LocalLimit",
+          "LocalRelation",
+          "NearestByJoin",
+          "Offset",
+          "OneRowRelation",
+          "PipeOperator",
+          "Pivot",
+          "Project",
+          "Range",
+          "RebalancePartitions",
+          "Repartition",
+          "RepartitionByExpression",
+          "Sample",
+          "Sort",
+          "SubqueryAlias",
+          "Union",
+          "UnionLoop",
+          "Unpivot",
+          "Window",
+          "WithWindowDefinition");
 
   /**
-   * Operators that only the parser makes. UnresolvedRelation and the table functions are checked by
-   * name besides.
+   * Operators that only the parser creates. UnresolvedRelation and table functions are checked by
+   * name too.
    */
-  private static final String[] PARSED_OPERATORS = {
-    "UnresolvedHaving",
-    "UnresolvedHint",
-    "UnresolvedInlineTable",
-    "UnresolvedQualify",
-    "UnresolvedRelation",
-    "UnresolvedSubqueryColumnAliases",
-    "UnresolvedTVFAliases",
-    "UnresolvedTableValuedFunction",
-    "UnresolvedWith",
-  };
+  private static final Set<String> PARSED_OPERATORS =
+      Set.of(
+          "UnresolvedHaving",
+          "UnresolvedHint",
+          "UnresolvedInlineTable",
+          "UnresolvedQualify",
+          "UnresolvedRelation",
+          "UnresolvedSubqueryColumnAliases",
+          "UnresolvedTVFAliases",
+          "UnresolvedTableValuedFunction",
+          "UnresolvedWith");
 
-  /** Operators that only the analyzer makes. */
-  private static final String[] ANALYZED_OPERATORS = {
-    "CTERelationDef",
-    "CTERelationRef",
-    "Deduplicate",
-    "EmptyRelation",
-    "Expand",
-    "ResolvedHint",
-    "ResolvedInlineTable",
-    "UnionLoopRef",
-    "View",
-    "WithCTE",
-  };
+  /** Operators that only the analyzer creates. */
+  private static final Set<String> ANALYZED_OPERATORS =
+      Set.of(
+          "CTERelationDef",
+          "CTERelationRef",
+          "Deduplicate",
+          "EmptyRelation",
+          "Expand",
+          "ResolvedHint",
+          "ResolvedInlineTable",
+          "UnionLoopRef",
+          "View",
+          "WithCTE");
 
-  private static final Set<String> PLACES =
-      set(
-          new String[] {
-            "InputFileName",
-            "InputFileBlockStart",
-            "InputFileBlockLength",
-            "MonotonicallyIncreasingID",
-            "SparkPartitionID"
-          });
-  private static final Set<String> PARSED = union(OPERATORS, PARSED_OPERATORS);
-  private static final Set<String> ANALYZED = union(OPERATORS, ANALYZED_OPERATORS);
+  /** Functions of files, partitions and positions. */
+  private static final Set<String> FILE_FUNCTIONS =
+      Set.of(
+          "InputFileName",
+          "InputFileBlockStart",
+          "InputFileBlockLength",
+          "MonotonicallyIncreasingID",
+          "SparkPartitionID");
 
   private final Set<String> functions;
   private final Set<String> tableFunctions;
   private final Set<String> expressions;
 
-  /** Names of functions in lower case, names of classes of expressions in full. */
+  /** Names of functions are in lower case, names of classes of expressions in full. */
   public PlanGuard(Set<String> functions, Set<String> tableFunctions, Set<String> expressions) {
     this.functions = functions;
     this.tableFunctions = tableFunctions;
     this.expressions = expressions;
   }
 
-  private static Set<String> set(String[] names) {
-    return new HashSet<>(Arrays.asList(names));
-  }
-
-  private static Set<String> union(String[] left, String[] right) {
-    Set<String> all = set(left);
-    all.addAll(set(right));
-    return all;
-  }
-
-  /** `relations` are the lower-case names of the statement's scans. */
+  /** `relations` are the lower-case names of the statement's relations. */
   public void ensureMayAnalyze(LogicalPlan plan, Set<String> relations) {
-    new ParsedWalk(relations).visit(plan);
+    new ParsedVisitor(relations).visit(plan);
   }
 
-  /** An expression by itself, which reads nothing. */
+  /** Checks an expression by itself, which may read no relation. */
   public void ensureMayAnalyze(Expression expression) {
-    new ParsedWalk(new HashSet<>()).visit(expression);
+    new ParsedVisitor(Set.of()).visit(expression);
   }
 
   public void ensureMayRun(LogicalPlan plan, String statementId) {
-    new AnalyzedWalk(statementId).visit(plan);
+    new AnalyzedVisitor(statementId).visit(plan);
   }
 
   /**
-   * For a query over rows some of which it may not know of: no function says where those are that
-   * it gets.
+   * Rejects functions of files and positions, for a query whose reader may not know some of the
+   * rows: these functions would reveal their number.
    */
-  public void ensureTellsNoPlaces(LogicalPlan plan) {
-    new PlaceWalk().visit(plan);
+  public void ensureHidesFiles(LogicalPlan plan) {
+    new FileFunctionVisitor().visit(plan);
   }
 
-  private final class ParsedWalk extends TreeVisitor {
+  private final class ParsedVisitor extends TreeVisitor {
     private final Set<String> relations;
-    private Set ctes = new HashSet<>();
+    private Set<String> definitions = Set.of();
 
-    ParsedWalk(Set<String> relations) {
+    ParsedVisitor(Set<String> relations) {
       this.relations = relations;
     }
 
+    @Override
     public void visit(TreeNode<?> node) {
-      if (node instanceof LogicalPlan) {
-        ensureOperator(node, PARSED);
-        if (node instanceof UnresolvedRelation) ensureBound((UnresolvedRelation) node);
-        if (node instanceof UnresolvedTableValuedFunction
-            && !FunctionBodies.isCall((UnresolvedTableValuedFunction) node)) {
-          ensureListed(
-              node,
-              ((UnresolvedTableValuedFunction) node).name(),
-              tableFunctions,
-              "table function");
-        }
-        if (node instanceof UnresolvedWith) {
-          visitWith((UnresolvedWith) node);
-          return;
-        }
-      } else {
-        ensureExpression(node);
-        if (node instanceof UnresolvedFunction
-            && !FunctionBodies.isCall((UnresolvedFunction) node)) {
-          ensureListed(node, ((UnresolvedFunction) node).nameParts(), functions, "function");
-        }
-        if (node instanceof UnresolvedGenerator) {
-          ensureListed(
-              node, ((UnresolvedGenerator) node).name().nameParts(), functions, "function");
-        }
-      }
-      visitFields(node);
+      if (node instanceof LogicalPlan plan) ensureOperator(plan, PARSED_OPERATORS);
+      else ensureExpression(node);
+      if (node instanceof UnresolvedRelation relation) ensureBound(relation);
+      if (node instanceof UnresolvedTableValuedFunction function
+          && !FunctionBodies.isCall(function))
+        ensureListed(function, function.name(), tableFunctions, "table function");
+      if (node instanceof UnresolvedFunction function && !FunctionBodies.isCall(function))
+        ensureListed(function, function.nameParts(), functions, "function");
+      if (node instanceof UnresolvedGenerator generator)
+        ensureListed(generator, generator.name().nameParts(), functions, "function");
+      if (node instanceof UnresolvedWith with) visitWith(with);
+      else visitFields(node);
     }
 
-    /** A definition sees those before it and itself, the body sees all of them. */
+    /** A definition may name those before it and itself, the body all of them. */
     private void visitWith(UnresolvedWith with) {
-      Set outer = ctes;
-      ctes = new HashSet<>(outer);
-      scala.collection.Iterator definitions = with.cteRelations().iterator();
-      while (definitions.hasNext()) {
-        scala.Tuple3 definition = (scala.Tuple3) definitions.next();
-        ctes.add(lower((String) definition._1()));
-        visit((TreeNode) definition._2());
+      Set<String> outer = definitions;
+      definitions = new HashSet<>(outer);
+      for (Tuple3<String, SubqueryAlias, Option<Object>> definition : list(with.cteRelations())) {
+        definitions.add(lower(definition._1()));
+        visit(definition._2());
       }
       visit(with.child());
-      ctes = outer;
+      definitions = outer;
     }
 
     private void ensureBound(UnresolvedRelation relation) {
-      List<String> parts = ScalaConversions.list(relation.multipartIdentifier());
+      List<String> parts = list(relation.multipartIdentifier());
       String name = lower(parts.get(parts.size() - 1));
-      boolean bound =
+      boolean isBound =
           parts.size() == 1
               && !relation.isStreaming()
-              && (relations.contains(name) || ctes.contains(name));
-      if (!bound) throw new RejectionException("relation", dotted(parts));
+              && (relations.contains(name) || definitions.contains(name));
+      if (!isBound) throw new RejectionException("relation", quoted(parts));
     }
 
     private void ensureListed(
-        TreeNode<?> node,
-        scala.collection.immutable.Seq<String> nameParts,
-        Set<String> listed,
-        String kind) {
-      List<String> parts = withoutSchemaOfBuiltins(ScalaConversions.list(nameParts));
-      if (parts.size() != 1 || !listed.contains(lower(parts.get(0)))) {
-        throw new RejectionException(kind, dotted(parts), node.origin());
-      }
+        TreeNode<?> node, Seq<String> nameParts, Set<String> allowed, String kind) {
+      List<String> parts = withoutBuiltinSchema(list(nameParts));
+      if (parts.size() != 1 || !allowed.contains(lower(parts.get(0))))
+        throw new RejectionException(kind, quoted(parts), node.origin());
     }
   }
 
-  /** `builtin.abs` and `system.builtin.abs` are Spark's own abs. */
-  private static List<String> withoutSchemaOfBuiltins(List<String> parts) {
+  /** Returns `abs` for `builtin.abs` and `system.builtin.abs`, which are Spark's own. */
+  private static List<String> withoutBuiltinSchema(List<String> parts) {
     int last = parts.size() - 1;
-    boolean builtin = last == 1 || (last == 2 && lower(parts.get(0)).equals("system"));
-    return builtin && lower(parts.get(last - 1)).equals("builtin")
+    boolean isQualified = last == 1 || last == 2 && lower(parts.get(0)).equals("system");
+    return isQualified && lower(parts.get(last - 1)).equals("builtin")
         ? parts.subList(last, last + 1)
         : parts;
   }
 
-  private final class AnalyzedWalk extends TreeVisitor {
+  private final class AnalyzedVisitor extends TreeVisitor {
     private final String statementId;
 
-    AnalyzedWalk(String statementId) {
+    AnalyzedVisitor(String statementId) {
       this.statementId = statementId;
     }
 
+    @Override
     public void visit(TreeNode<?> node) {
-      if (node instanceof LogicalRelation) {
-        ensureOwnScan((LogicalRelation) node);
+      if (node instanceof LogicalRelation leaf) {
+        if (!isOwnScan(leaf))
+          throw new RejectionException("relation", leaf.relation().getClass().getSimpleName());
         return;
       }
-      if (node instanceof LogicalPlan) ensureOperator(node, ANALYZED);
+      if (node instanceof LogicalPlan plan) ensureOperator(plan, ANALYZED_OPERATORS);
       else ensureExpression(node);
       visitFields(node);
-      if (node instanceof Expression) ValueSizeLimits.ensureSmall((Expression) node);
+      if (node instanceof Expression expression) ValueSizeLimits.ensureSmall(expression);
     }
 
-    private void ensureOwnScan(LogicalRelation leaf) {
-      PythonRowsRelation given = PythonRowsRelation.of(leaf);
-      if (given != null && given.statementId().equals(statementId)) return;
-      if (leaf.relation() instanceof HadoopFsRelation) {
-        FileIndex index = ((HadoopFsRelation) leaf.relation()).location();
-        if (index instanceof PrunedFileIndex
-            && ((PrunedFileIndex) index).statementId().equals(statementId)) return;
-      }
-      throw new RejectionException("relation", leaf.relation().getClass().getSimpleName());
+    private boolean isOwnScan(LogicalRelation leaf) {
+      PythonRowsRelation rows = PythonRowsRelation.of(leaf);
+      if (rows != null) return rows.statementId().equals(statementId);
+      return leaf.relation() instanceof HadoopFsRelation relation
+          && relation.location() instanceof PrunedFileIndex files
+          && files.statementId().equals(statementId);
     }
   }
 
-  private static final class PlaceWalk extends TreeVisitor {
+  private static final class FileFunctionVisitor extends TreeVisitor {
+    @Override
     public void visit(TreeNode<?> node) {
       if (node instanceof LogicalRelation) return;
-      if (PLACES.contains(simpleName(node.getClass())))
-        throw new RejectionException("place", ((Expression) node).prettyName());
+      if (node instanceof Expression function && FILE_FUNCTIONS.contains(simpleName(node)))
+        throw new RejectionException("place", function.prettyName());
       visitFields(node);
     }
   }
 
-  private static void ensureOperator(TreeNode<?> node, Set<String> allowed) {
-    Class<?> type = node.getClass();
-    if (!type.getName().startsWith(CATALYST) || !allowed.contains(simpleName(type))) {
-      throw new RejectionException("operator", simpleName(type));
-    }
+  /** Allows operators of Spark that are in one of the two lists. */
+  private static void ensureOperator(LogicalPlan operator, Set<String> ofPhase) {
+    String name = simpleName(operator);
+    boolean isListed = OPERATORS.contains(name) || ofPhase.contains(name);
+    if (!isListed || !operator.getClass().getName().startsWith(CATALYST))
+      throw new RejectionException("operator", name);
   }
 
   private void ensureExpression(TreeNode<?> node) {
-    if (!expressions.contains(node.getClass().getName()) || !callsSpark(node)) {
-      throw new RejectionException("expression", simpleName(node.getClass()), node.origin());
-    }
+    if (!expressions.contains(node.getClass().getName()) || !callsAllowedMethod(node))
+      throw new RejectionException("expression", simpleName(node), node.origin());
   }
 
   /**
-   * Two expressions call a method by its name; Spark's own functions are made of them, and values
-   * of ours in writes.
+   * Two kinds of expressions call a method by its name; Spark's own functions are made of them, and
+   * some values that the gateway writes.
    */
-  private static boolean callsSpark(TreeNode<?> node) {
-    if (node instanceof StaticInvoke) return isOfSpark(((StaticInvoke) node).staticObject());
-    if (!(node instanceof Invoke)) return true;
-    DataType target = ((Invoke) node).targetObject().dataType();
-    return target instanceof ObjectType && isOfSpark(((ObjectType) target).cls());
+  private static boolean callsAllowedMethod(TreeNode<?> node) {
+    if (node instanceof StaticInvoke call) return isAllowed(call.staticObject());
+    if (!(node instanceof Invoke call)) return true;
+    return call.targetObject().dataType() instanceof ObjectType target && isAllowed(target.cls());
   }
 
-  private static boolean isOfSpark(Class<?> type) {
-    // No text makes one of these: RowEnforcer puts them above a query.
+  private static boolean isAllowed(Class<?> type) {
+    // No text creates calls of these: RowEnforcer adds them above a query.
     if (type == IdentityColumnValues.class || type == SpaceFillingCurve.class) return true;
-    for (int i = 0; i < METHODS_OF.length; i++) {
-      if (type.getName().startsWith(METHODS_OF[i])) return true;
-    }
-    return false;
+    return METHODS_OF.stream().anyMatch(type.getName()::startsWith);
   }
 
-  /** Scala's objects end in a dollar sign. */
-  private static String simpleName(Class<?> type) {
-    String name = type.getName();
+  /** Returns the class's name without its package and the dollar sign of Scala's objects. */
+  private static String simpleName(TreeNode<?> node) {
+    String name = node.getClass().getName();
     String simple = name.substring(name.lastIndexOf('.') + 1);
     return simple.endsWith("$") ? simple.substring(0, simple.length() - 1) : simple;
   }
@@ -335,13 +299,9 @@ public final class PlanGuard {
     return text.toLowerCase(Locale.ROOT);
   }
 
-  private static String dotted(List<String> parts) {
-    StringBuilder text = new StringBuilder();
-    for (int i = 0; i < parts.size(); i++) {
-      if (i > 0) text.append('.');
-      String part = parts.get(i);
-      text.append(part.matches("[A-Za-z0-9_]+") ? part : "`" + part.replace("`", "``") + "`");
-    }
-    return text.toString();
+  private static String quoted(List<String> parts) {
+    return parts.stream()
+        .map(part -> part.matches("\\w+") ? part : "`" + part.replace("`", "``") + "`")
+        .collect(Collectors.joining("."));
   }
 }

@@ -1,11 +1,10 @@
 package deltagateway.guard;
 
+import static deltagateway.internals.ScalaConversions.list;
+
 import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.RejectionException;
 import java.security.SecureRandom;
-import java.util.Arrays;
-import java.util.HashSet;
-import java.util.Iterator;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow$;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTVFAliases;
@@ -16,8 +15,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.LateralSubquery;
 import org.apache.spark.sql.catalyst.expressions.Like;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.InnerLike;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -28,26 +27,24 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Sample$;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import scala.Option;
 
 /**
- * Views whose tables the reader may not read. The optimizer moves conditions of the query into
- * them, which is what finds few files; a condition that may fail would then fail on rows that the
- * view leaves out, and its error tell of them.
+ * Barriers above views whose tables the reader may not read. The optimizer moves conditions of the
+ * query into such a view, which is how few files are found; a condition that may fail would fail on
+ * rows that the view filters out, and its error would reveal them.
  *
- * <p>Such a view is analyzed below a barrier. Once the whole query is analyzed, the barriers go
- * where nothing that could be moved into a view may fail: where the query filters nothing, or all
- * expressions in it, and in the lists of the views, are of kinds that never fail.
+ * <p>Such a view is analyzed below a barrier. After the analysis of the whole query, the barriers
+ * are removed if nothing that could be moved into a view may fail: if the query filters nothing, or
+ * if all expressions in it, and in the lists of the views, are of kinds that never fail.
  */
-public final class SecurityBarrierViews extends scala.runtime.AbstractPartialFunction {
-  /**
-   * What tells such a barrier from others, and from the samples that a query may take: nobody can
-   * know it.
-   */
+public final class SecurityBarrierViews {
+  /** Seed of the samples that are barriers. It is secret, so that no query can write one. */
   private static final long SEED = new SecureRandom().nextLong();
 
   private static final long LATERAL_SEED = SEED + 1;
 
-  /** Operators that take no row out by an expression, and compare none with others. */
+  /** Operators that remove no row by an expression, and compare no rows. */
   private static final Set<String> FILTERLESS =
       names(
           "Aggregate CTERelationDef CTERelationRef Distinct Expand GlobalLimit LimitAll LocalLimit"
@@ -55,7 +52,7 @@ public final class SecurityBarrierViews extends scala.runtime.AbstractPartialFun
               + " ResolvedHint ResolvedInlineTable Sample Sort SubqueryAlias Tail Union View"
               + " WithCTE");
 
-  /** Expressions that give a value, or null, for all values of their children. */
+  /** Expressions that have a value, or NULL, for all values of their children. */
   private static final Set<String> SAFE =
       names(
           "Alias And Between CaseWhen Coalesce CommonExpressionDef CommonExpressionRef Contains"
@@ -70,116 +67,100 @@ public final class SecurityBarrierViews extends scala.runtime.AbstractPartialFun
 
   private SecurityBarrierViews() {}
 
-  public static LogicalPlan marked(LogicalPlan rows) {
-    return Sample$.MODULE$.apply(0.0, 1.0, false, SEED, rows);
+  /** Returns the rows of a view below a barrier. */
+  public static LogicalPlan mark(LogicalPlan rows) {
+    return barrier(SEED, rows);
+  }
+
+  private static LogicalPlan barrier(long seed, LogicalPlan rows) {
+    return Sample$.MODULE$.apply(0.0, 1.0, false, seed, rows);
   }
 
   /**
-   * A lateral join of a call of a table function below a barrier, with the barrier above the join:
-   * below it, Spark allows no columns from outside. A condition of an outer join may be about rows
-   * that the function leaves out.
+   * Returns a lateral join of a table function below a barrier with the barrier above the join:
+   * below a sample, Spark allows no columns from outside. A condition of an outer join is rejected,
+   * because it may be evaluated on rows that the function filters out.
    */
   public static LogicalPlan aroundLateral(LateralJoin join) {
     LogicalPlan right = join.right().plan();
     if (!isCall(right)) return join;
-    LateralSubquery open = join.right().withNewPlan(opened(right));
-    boolean isInner = join.joinType() instanceof InnerLike;
-    boolean isPlain =
-        join.condition().isEmpty() || join.condition().get().equals(Literal.TrueLiteral());
-    if (!isInner && !isPlain) throw new RejectionException("lateral condition", "");
+    LateralSubquery call = join.right().withNewPlan(withoutBarrier(right));
+    Option<Expression> condition = join.condition();
+    boolean isUnconditional = condition.isEmpty() || condition.get().equals(Literal.TrueLiteral());
+    if (!isUnconditional && !(join.joinType() instanceof InnerLike))
+      throw new RejectionException("lateral condition", "");
     LogicalPlan joined =
-        new LateralJoin(join.left(), open, join.joinType(), ScalaConversions.none());
-    LogicalPlan marked = Sample$.MODULE$.apply(0.0, 1.0, false, LATERAL_SEED, joined);
-    return isPlain ? marked : new Filter(join.condition().get(), marked);
+        new LateralJoin(join.left(), call, join.joinType(), ScalaConversions.none());
+    LogicalPlan marked = barrier(LATERAL_SEED, joined);
+    return isUnconditional ? marked : new Filter(condition.get(), marked);
   }
 
-  /** Is it the rows of a call alone, under some alias? */
+  /** Returns true for the rows of a call below a barrier, under any aliases. */
   private static boolean isCall(LogicalPlan plan) {
-    if (plan instanceof SubqueryAlias || plan instanceof UnresolvedTVFAliases) {
-      return isCall(plan.children().apply(0));
-    }
-    return isMarked(plan);
+    boolean isAlias = plan instanceof SubqueryAlias || plan instanceof UnresolvedTVFAliases;
+    return isAlias ? isCall(plan.children().head()) : isMarked(plan);
   }
 
-  /** The rows of a call without the barrier that they are below. */
-  private static LogicalPlan opened(LogicalPlan call) {
-    LogicalPlan child = call.children().apply(0);
+  private static LogicalPlan withoutBarrier(LogicalPlan call) {
+    LogicalPlan child = call.children().head();
     if (isMarked(call)) return child;
-    return call.withNewChildren(ScalaConversions.seq(Arrays.asList(opened(child))));
+    return call.withNewChildren(ScalaConversions.one(withoutBarrier(child)));
   }
 
-  /** An analyzed query without the barriers that it does not need. */
-  public static LogicalPlan settled(LogicalPlan query) {
+  /** Returns an analyzed query without the barriers that it does not need. */
+  public static LogicalPlan removeUnneeded(LogicalPlan query) {
     SecurityBarrierViews views = new SecurityBarrierViews();
-    views.look(query, false);
-    return views.filters && views.mayFail ? query : query.transformUpWithSubqueries(views);
+    views.visit(query, false);
+    if (views.filters && views.mayFail) return query;
+    return query.transformUpWithSubqueries(
+        ScalaConversions.<LogicalPlan>rewrite(
+            node -> isMarked(node) ? ((Sample) node).child() : node));
   }
 
-  public boolean isDefinedAt(Object node) {
-    return isMarked(node);
+  static boolean isMarked(LogicalPlan plan) {
+    return hasSeed(plan, SEED) || isAroundLateral(plan);
   }
 
-  /** Is it the barrier above the rows of such a view? */
-  static boolean isMarked(Object node) {
-    if (!(node instanceof Sample)) return false;
-    Sample sample = (Sample) node;
-    boolean isOwn =
-        sample.seed().contains(Long.valueOf(SEED))
-            || sample.seed().contains(Long.valueOf(LATERAL_SEED));
-    return isOwn && sample.lowerBound() == 0 && sample.upperBound() == 1;
-  }
-
-  /** Is it a barrier above a lateral join, whose left side is the caller's own? */
+  /** Returns true for a barrier above a lateral join, whose left side is the caller's own. */
   static boolean isAroundLateral(LogicalPlan plan) {
-    return isMarked(plan) && ((Sample) plan).seed().contains(Long.valueOf(LATERAL_SEED));
+    return hasSeed(plan, LATERAL_SEED);
   }
 
-  public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    return isDefinedAt(node) ? ((Sample) node).child() : otherwise.apply(node);
+  private static boolean hasSeed(LogicalPlan plan, long seed) {
+    return plan instanceof Sample sample
+        && sample.seed().contains(seed)
+        && sample.lowerBound() == 0
+        && sample.upperBound() == 1;
   }
 
   /**
-   * A view's own conditions come first, whatever they are; its lists take the place of the names of
-   * its columns.
+   * Visits a plan. A view's own conditions run before those of the query and may fail; the
+   * expressions of its lists replace the names of its columns in conditions of the query.
    */
-  private void look(LogicalPlan plan, boolean isInView) {
-    boolean isBelow = isInView || isDefinedAt(plan);
+  private void visit(LogicalPlan plan, boolean isInView) {
+    boolean isBelow = isInView || isMarked(plan);
     if (!isBelow && !FILTERLESS.contains(plan.getClass().getSimpleName())) filters = true;
-    boolean isOwn = isBelow && !(plan instanceof Project || plan instanceof Aggregate);
-    for (Iterator<Expression> all = ScalaConversions.list(plan.expressions()).iterator();
-        all.hasNext(); ) {
-      look(all.next(), isOwn, isBelow);
-    }
-    for (Iterator<LogicalPlan> all = ScalaConversions.list(plan.children()).iterator();
-        all.hasNext(); ) {
-      look(all.next(), isBelow);
-    }
+    boolean isConditionOfView = isBelow && !(plan instanceof Project || plan instanceof Aggregate);
+    for (Expression expression : list(plan.expressions()))
+      visit(expression, isConditionOfView, isBelow);
+    for (LogicalPlan child : list(plan.children())) visit(child, isBelow);
   }
 
-  private void look(Expression expression, boolean isOwn, boolean isBelow) {
-    if (expression instanceof PlanExpression) {
+  private void visit(Expression expression, boolean isConditionOfView, boolean isBelow) {
+    if (expression instanceof SubqueryExpression subquery) {
       if (!isBelow) filters = true;
-      look(((PlanExpression<LogicalPlan>) expression).plan(), isBelow);
+      visit(subquery.plan(), isBelow);
     }
-    if (expression.foldable() && hasValue(expression)) return; // of no row
-    // One that reads columns from outside fails where it finds two rows.
-    if (!isOwn
-        && expression instanceof ScalarSubquery
-        && !ScalaConversions.list(expression.children()).isEmpty()) mayFail = true;
-    isOwn |=
-        expression
-            instanceof AggregateExpression; // of groups, which no condition of rows can be about
-    if (!isOwn && !isSafe(expression)) mayFail = true;
-    for (Iterator<Expression> all = ScalaConversions.list(expression.children()).iterator();
-        all.hasNext(); ) {
-      look(all.next(), isOwn, isBelow);
-    }
+    if (expression.foldable() && hasValue(expression)) return; // it depends on no row
+    // No condition of rows can be about the groups of an aggregate function.
+    boolean mayRunFirst = isConditionOfView || expression instanceof AggregateExpression;
+    // A scalar subquery that reads columns from outside fails if it finds two rows.
+    boolean isCorrelated = expression instanceof ScalarSubquery && !expression.children().isEmpty();
+    if (isCorrelated && !isConditionOfView || !mayRunFirst && !isSafe(expression)) mayFail = true;
+    for (Expression child : list(expression.children())) visit(child, mayRunFirst, isBelow);
   }
 
-  /**
-   * A constant that fails is left where it is by the optimizer, and fails for the rows that reach
-   * it.
-   */
+  /** Returns false for a constant that fails: the optimizer does not evaluate it before a row. */
   private static boolean hasValue(Expression expression) {
     try {
       expression.eval(InternalRow$.MODULE$.empty());
@@ -191,15 +172,13 @@ public final class SecurityBarrierViews extends scala.runtime.AbstractPartialFun
 
   private static boolean isSafe(Expression expression) {
     if (expression instanceof Attribute || expression instanceof Literal) return true;
-    if (expression instanceof Cast) {
-      Cast cast = (Cast) expression;
+    if (expression instanceof Cast cast)
       return Cast$.MODULE$.canUpCast(cast.child().dataType(), cast.dataType());
-    }
-    if (expression instanceof Like) return ((Like) expression).right() instanceof Literal;
+    if (expression instanceof Like like) return like.right() instanceof Literal;
     return SAFE.contains(expression.getClass().getSimpleName());
   }
 
   private static Set<String> names(String text) {
-    return new HashSet<>(Arrays.asList(text.split(" ")));
+    return Set.of(text.split(" "));
   }
 }

@@ -1,8 +1,6 @@
 package deltagateway.guard;
 
-import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.RejectionException;
-import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.ArrayRepeat;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -15,73 +13,65 @@ import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Values whose size the text of a statement says: `repeat('x', 1000000000)` fills the heap of a
- * Spark that all share, some times even before anything runs, since constants are evaluated while a
- * query is planned.
+ * Limits of values whose size is determined by the text of a statement: `repeat('x', 1000000000)`
+ * fills the heap that all statements share, sometimes before anything runs, since constants are
+ * evaluated while a query is planned.
  *
- * <p>What depends on rows is not known here, nor is the number of rows; for these there is {@link
- * MemoryGuard}.
+ * <p>Sizes that depend on rows, and the number of rows, are unknown here; {@link MemoryGuard}
+ * limits these.
  */
-public final class ValueSizeLimits {
+final class ValueSizeLimits {
   static final long BYTES_MAX = 256L << 20;
 
   private static final long ELEMENT_BYTES = 8;
 
   private ValueSizeLimits() {}
 
-  /** Raises a refusal. What `expression` is made of has passed already. */
+  /** Rejects an expression whose children have passed already. */
   static void ensureSmall(Expression expression) {
-    if (bytes(expression) > BYTES_MAX)
+    if (minimumBytes(expression) > BYTES_MAX)
       throw new RejectionException("cell size", expression.prettyName());
   }
 
-  /** At least so many; 1 where nothing is known. */
-  private static double bytes(Expression expression) {
-    List<Expression> children = ScalaConversions.list(expression.children());
-    if (expression instanceof Literal) {
-      Object value = ((Literal) expression).value();
-      return value instanceof UTF8String ? ((UTF8String) value).numBytes() : 1;
-    }
-    if (expression instanceof StringRepeat)
-      return bytes(child(children, 0)) * number(child(children, 1));
-    if (expression instanceof ArrayRepeat) {
-      return Math.max(ELEMENT_BYTES, bytes(child(children, 0))) * number(child(children, 1));
-    }
-    if (expression instanceof StringSpace) return number(child(children, 0));
+  /** Returns a lower bound of the value's size; 1 if it is unknown. */
+  private static double minimumBytes(Expression expression) {
+    if (expression instanceof Literal literal)
+      return literal.value() instanceof UTF8String text ? text.numBytes() : 1;
+    if (expression instanceof StringRepeat repeat)
+      return minimumBytes(repeat.str()) * number(repeat.times());
+    if (expression instanceof ArrayRepeat repeat)
+      return Math.max(ELEMENT_BYTES, minimumBytes(repeat.left())) * number(repeat.right());
+    if (expression instanceof StringSpace space) return number(space.child());
     if (expression instanceof StringLPad || expression instanceof StringRPad)
-      return number(child(children, 1));
-    if (expression instanceof Sequence) return elements(children) * ELEMENT_BYTES;
+      return number(expression.children().apply(1));
+    if (expression instanceof Sequence sequence) return elements(sequence) * ELEMENT_BYTES;
     return 1;
   }
 
-  /** Of whole numbers; of times the steps are no numbers. */
-  private static double elements(List<Expression> children) {
-    if (!(child(children, 0).dataType() instanceof IntegralType)) return 1;
-    Number start = value(child(children, 0)), stop = value(child(children, 1));
+  /** Returns the length of a sequence of integers; steps between times are no numbers. */
+  private static double elements(Sequence sequence) {
+    if (!(sequence.start().dataType() instanceof IntegralType)) return 1;
+    Number start = value(sequence.start());
+    Number stop = value(sequence.stop());
     if (start == null || stop == null) return 1;
     double distance = Math.abs(stop.doubleValue() - start.doubleValue());
-    if (children.size() < 3) return distance;
-    Number step = value(child(children, 2));
+    if (sequence.stepOpt().isEmpty()) return distance;
+    Number step = value(sequence.stepOpt().get());
     return step == null || step.doubleValue() == 0 ? 1 : distance / Math.abs(step.doubleValue());
   }
 
-  private static Expression child(List<Expression> children, int position) {
-    return children.get(position);
-  }
-
   private static double number(Expression expression) {
-    Number found = value(expression);
-    return found == null ? 1 : found.doubleValue();
+    Number value = value(expression);
+    return value == null ? 1 : value.doubleValue();
   }
 
-  /** Null where it depends on rows, or is no number. */
+  /** Returns null if the value depends on rows, or is not a number. */
   private static Number value(Expression expression) {
     if (!expression.foldable()) return null;
     try {
-      Object found = expression.eval(null);
-      return found instanceof Number ? (Number) found : null;
+      return expression.eval(null) instanceof Number number ? number : null;
     } catch (RuntimeException failure) {
-      return null; // the statement will fail of it
+      return null; // the statement will fail
     }
   }
 }

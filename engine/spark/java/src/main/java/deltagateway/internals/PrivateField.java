@@ -3,18 +3,18 @@ package deltagateway.internals;
 import java.lang.reflect.Field;
 
 /**
- * A field that Spark keeps for itself: what is done with it is done otherwise, or not at all, where
- * it is not there.
+ * Access to a private field of a class of Spark or its libraries. A caller has another way, or does
+ * without, if a later version has no such field.
  */
 public final class PrivateField {
   private PrivateField() {}
 
-  /** Null where the class has none of that name. */
+  /** Returns the field; null if the class has none of this name. */
   public static Field of(Class<?> owner, String name) {
     try {
-      Field found = owner.getDeclaredField(name);
-      found.setAccessible(true);
-      return found;
+      Field field = owner.getDeclaredField(name);
+      field.setAccessible(true);
+      return field;
     } catch (NoSuchFieldException absent) {
       return null;
     }

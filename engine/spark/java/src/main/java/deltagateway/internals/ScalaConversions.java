@@ -1,20 +1,35 @@
 package deltagateway.internals;
 
+import java.util.Collections;
 import java.util.List;
-import scala.Function1;
+import java.util.concurrent.Callable;
+import org.apache.spark.unsafe.Platform;
+import scala.Function0;
+import scala.Option;
 import scala.PartialFunction;
 import scala.PartialFunction$;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Map$;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
 
-/** The few conversions between Java's and Scala's collections that the other classes need. */
+/** Conversions between the types of Java and of Scala that Spark's methods take and return. */
 public final class ScalaConversions {
   private ScalaConversions() {}
 
-  public static <T> Seq<T> seq(List<T> list) {
-    return CollectionConverters.asScala(list).toSeq();
+  public static <T> Seq<T> seq(List<? extends T> list) {
+    return CollectionConverters.<T>asScala(Collections.unmodifiableList(list)).toSeq();
+  }
+
+  /** Returns a sequence of one item. */
+  public static <T> Seq<T> one(T item) {
+    return seq(Collections.singletonList(item));
+  }
+
+  public static <T> Seq<T> emptySeq() {
+    return seq(List.of());
   }
 
   public static <T> List<T> list(scala.collection.Seq<T> seq) {
@@ -29,16 +44,40 @@ public final class ScalaConversions {
     return Map$.MODULE$.from(CollectionConverters.asScala(map));
   }
 
-  /** Returns a rule for the transformation of trees; it returns other nodes unchanged. */
-  public static <T> PartialFunction<T, T> rule(Function1<T, T> rule) {
-    return PartialFunction$.MODULE$.fromFunction(rule);
+  public static <T> Option<T> none() {
+    return Option.empty();
   }
 
-  public static <T> scala.Option<T> none() {
-    return scala.Option.empty();
+  /** Returns the item of an option; null if it is empty. */
+  public static <T> T orNull(Option<T> option) {
+    return option.isDefined() ? option.get() : null;
   }
 
-  public static <T> scala.reflect.ClassTag<T> classTag(Class<T> type) {
-    return scala.reflect.ClassTag$.MODULE$.apply(type);
+  public static <T> ClassTag<T> classTag(Class<T> type) {
+    return ClassTag$.MODULE$.apply(type);
+  }
+
+  /** Returns a function of Scala that throws the exceptions of `work`, checked ones too. */
+  public static <T> Function0<T> function(Callable<T> work) {
+    return () -> {
+      try {
+        return work.call();
+      } catch (Exception failure) {
+        Platform.throwException(failure);
+        return null; // not reached
+      }
+    };
+  }
+
+  /** Change of a tree's node; returns a node that needs none as it is. */
+  @FunctionalInterface
+  public interface Rewrite<T> {
+    T apply(T node) throws Exception;
+  }
+
+  /** Returns the argument of the `transform` methods of Spark's trees that applies `change`. */
+  public static <T> PartialFunction<T, T> rewrite(Rewrite<T> change) {
+    return PartialFunction$.MODULE$.fromFunction(
+        node -> function(() -> change.apply(node)).apply());
   }
 }

@@ -1,29 +1,29 @@
 package deltagateway.internals;
 
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import scala.Product;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Visits tree nodes wherever they hang: in fields, options, collections, maps, tuples and arrays.
+ * Visits all tree nodes that a node refers to: in fields, options, collections, maps, tuples and
+ * arrays.
  */
 public abstract class TreeVisitor {
   public abstract void visit(TreeNode<?> node);
 
-  public final void visitFields(TreeNode<?> node) {
-    scala.collection.Iterator<Object> fields = node.productIterator();
-    while (fields.hasNext()) visitValue(fields.next());
+  protected final void visitFields(TreeNode<?> node) {
+    visitAll(node.productIterator());
   }
 
-  public final void visitValue(Object value) {
-    if (value instanceof TreeNode) visit((TreeNode) value);
-    else if (value instanceof scala.collection.Iterable) {
-      scala.collection.Iterator<?> items = ((scala.collection.Iterable<?>) value).iterator();
-      while (items.hasNext()) visitValue(items.next());
-    } else if (value instanceof Object[]) {
-      Object[] items = (Object[]) value;
-      for (int i = 0; i < items.length; i++) visitValue(items[i]);
-    } else if (value instanceof scala.Product && value.getClass().getName().startsWith("scala.")) {
-      scala.collection.Iterator<Object> items = ((scala.Product) value).productIterator();
-      while (items.hasNext()) visitValue(items.next());
-    }
+  private void visitAll(scala.collection.Iterator<?> values) {
+    CollectionConverters.asJava(values).forEachRemaining(this::visitValue);
+  }
+
+  private void visitValue(Object value) {
+    if (value instanceof TreeNode<?> node) visit(node);
+    else if (value instanceof scala.collection.Iterable<?> items) visitAll(items.iterator());
+    else if (value instanceof Object[] items) for (Object item : items) visitValue(item);
+    else if (value instanceof Product tuple && value.getClass().getName().startsWith("scala."))
+      visitAll(tuple.productIterator());
   }
 }

@@ -9,39 +9,40 @@ import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
 import java.lang.management.MemoryUsage;
 import java.lang.management.ThreadInfo;
+import java.util.Comparator;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkJobInfo;
+import scala.Option;
 
 /**
  * Keeps a part of the heap free, for planning and for Spark's own threads, which do not survive
- * without.
+ * memory exhaustion.
  *
- * <p>Spark counts what its sorts and joins hold and spills it, but not what single values, their
- * lists and their concatenations take. So after each collection that leaves less free than the
+ * <p>Spark counts and spills the memory of its sorts and joins, but not that of single values,
+ * their lists and their concatenations. So after each collection that leaves less free than the
  * reserve, one statement is ended: the youngest of those that allocated much, since the older ones
- * have lived with less; all of these where even half of the reserve is used. While the heap is full
- * no statement begins. An allocation that is larger than the heap fails by itself, and only its
+ * ran with less; all of these if even half of the reserve is used. While the heap is full no
+ * statement begins. An allocation that is larger than the heap fails by itself, and only its
  * statement.
  *
- * <p>Where memory ran out all the same, under one of Spark's own threads, Spark waits for that
- * thread for ever. Then the process ends, in a while that is long enough for an end in good order,
- * and another one is started.
+ * <p>If memory was exhausted in one of Spark's own threads, Spark waits for that thread forever.
+ * Then the process ends, after enough time for an orderly end, and is started again.
  */
-public final class MemoryGuard implements Runnable {
-  private static final long LOOK_EVERY_MS = 100L;
+public final class MemoryGuard {
+  private static final long CHECK_EVERY_MS = 100L;
   private static final int ADMIT_TRIES = 10;
   private static final long ADMIT_EVERY_MS = 500L;
   private static final long RESERVE_MIN = 64L << 20;
   private static final int RESERVE_PART = 5;
   private static final int EXIT_ILL = 53;
-  private static final int ILL_LOOKS = 30;
+  private static final int ILL_CHECKS_MAX = 30;
   private static final int MUCH_PART = 4;
   private static final String TASK_PREFIX = "Executor task launch worker";
   private static final Pattern TASK =
@@ -50,8 +51,8 @@ public final class MemoryGuard implements Runnable {
   private static final List<MemoryPoolMXBean> POOLS = ManagementFactory.getMemoryPoolMXBeans();
 
   /**
-   * Threads that jobs wait for, and that nothing replaces; the scheduler's own is looked for
-   * besides.
+   * Names of threads that jobs wait for, and that nothing replaces; {@link GatewayDriver#illness}
+   * checks the scheduler's thread.
    */
   private static final Pattern VITAL =
       Pattern.compile("(task-result-getter|map-output-dispatcher|dispatcher-).*");
@@ -62,12 +63,15 @@ public final class MemoryGuard implements Runnable {
   private final long heap = Runtime.getRuntime().maxMemory();
   private final long reserve =
       Math.min(Math.max(heap / RESERVE_PART, RESERVE_MIN), heap / MUCH_PART);
-  private final long room = heap - reserve;
+  private final long limit = heap - reserve;
   private final GatewayDriver driver;
-  private final Map<String, Begun> running = new ConcurrentHashMap<>();
-  private volatile Map<String, Task> allocated = new HashMap<>();
-  private long actedOn;
-  private int ill;
+  private final Map<String, Statement> running = new ConcurrentHashMap<>();
+
+  /** Allocations of each running task, by the name of its thread, which has the task's id. */
+  private volatile Map<String, Allocation> tasks = Map.of();
+
+  private long handledUsage;
+  private int illChecks;
 
   public MemoryGuard(SparkContext context, GatewayDriver driver) {
     this.context = context;
@@ -76,36 +80,32 @@ public final class MemoryGuard implements Runnable {
 
   public void start() {
     Thread.setDefaultUncaughtExceptionHandler(
-        new Thread.UncaughtExceptionHandler() {
-          public void uncaughtException(Thread thread, Throwable failure) {
-            if (!(failure instanceof VirtualMachineError)
-                || !VITAL.matcher(thread.getName()).matches()) return;
-            System.err.println("ERROR MemoryGuard: " + thread.getName() + " died of " + failure);
-            Runtime.getRuntime().halt(EXIT_ILL);
-          }
+        (thread, failure) -> {
+          boolean isFatal =
+              failure instanceof VirtualMachineError && VITAL.matcher(thread.getName()).matches();
+          if (!isFatal) return;
+          System.err.println("ERROR MemoryGuard: " + thread.getName() + " died of " + failure);
+          Runtime.getRuntime().halt(EXIT_ILL);
         });
-    Thread thread = new Thread(this, "memory-guard");
+    Thread thread = new Thread(this::run, "memory-guard");
     thread.setDaemon(true);
     thread.setPriority(Thread.MAX_PRIORITY);
     thread.start();
   }
 
   /**
-   * Waits shortly for a full heap, then refuses. To be called on the thread of the statement, which
-   * begins.
+   * Admits a statement, or rejects it if the heap stays full for some seconds. Called on the
+   * statement's thread.
    */
   public void admit(String id, GatewaySession session) throws InterruptedException {
-    for (int tries = 0; used() > room; tries++) {
+    for (int tries = 0; used() > limit; tries++) {
       if (tries == ADMIT_TRIES) throw new RejectionException("memory", id);
       if (tries > 0) Thread.sleep(ADMIT_EVERY_MS);
       session.ensureLive(id);
-      ColumnCache.clearHere();
-      System.gc();
+      freeCaches();
     }
-    running.put(
-        id,
-        new Begun(
-            id, session, Thread.currentThread().getId(), bytesOf(Thread.currentThread().getId())));
+    long thread = Thread.currentThread().getId();
+    running.put(id, new Statement(id, session, thread, bytesOf(thread), System.nanoTime()));
   }
 
   public void leave(String id) {
@@ -113,22 +113,22 @@ public final class MemoryGuard implements Runnable {
   }
 
   /**
-   * Returns when no task of a failed statement runs any more, or after a while. Tasks look whether
-   * they were killed once in many rows, and where one of them ran out of memory the others take
-   * what it left, from statements that follow.
+   * Returns when no task of a failed statement runs any more, or after some seconds. Tasks check
+   * rarely if they were killed, and after one of them exhausted the memory, the others would use
+   * what it freed.
    */
   public void awaitTasks(String id) throws InterruptedException {
-    for (int tries = 0; tries < ADMIT_TRIES && tasksOf(id) > 0; tries++)
+    for (int tries = 0; tries < ADMIT_TRIES && bytesOfTasks(id) > 0; tries++)
       Thread.sleep(ADMIT_EVERY_MS);
   }
 
-  public void run() {
+  private void run() {
     while (true) {
       try {
-        Thread.sleep(LOOK_EVERY_MS);
-        ill = driver.illness().length() > 0 ? ill + 1 : 0;
-        if (ill == ILL_LOOKS) Runtime.getRuntime().halt(EXIT_ILL);
-        look();
+        Thread.sleep(CHECK_EVERY_MS);
+        illChecks = driver.illness().isEmpty() ? 0 : illChecks + 1;
+        if (illChecks == ILL_CHECKS_MAX) Runtime.getRuntime().halt(EXIT_ILL);
+        check();
       } catch (InterruptedException ended) {
         return;
       } catch (Throwable failure) {
@@ -137,108 +137,90 @@ public final class MemoryGuard implements Runnable {
     }
   }
 
-  /**
-   * What was in use when the last collection of the old generation ended: that changes with each
-   * one only.
-   */
+  /** Returns the bytes that were used after the last collection of the old generation. */
   private static long used() {
     long sum = 0;
-    for (int i = 0; i < POOLS.size(); i++) {
-      MemoryPoolMXBean pool = POOLS.get(i);
+    for (MemoryPoolMXBean pool : POOLS) {
       MemoryUsage usage = pool.getType() == MemoryType.HEAP ? pool.getCollectionUsage() : null;
       if (usage != null) sum += usage.getUsed();
     }
     return sum;
   }
 
-  private void look() {
-    allocated = running.isEmpty() ? new HashMap<>() : allocations();
-    long used = used();
-    if (used <= room || used == actedOn || running.isEmpty()) return;
+  /** G1 collects some regions only, so garbage may remain after its own collections. */
+  private static void freeCaches() {
     ColumnCache.clearHere();
-    System.gc(); // a collection of G1 takes some regions only: what it left may be garbage
-    used = used();
-    actedOn = used;
-    if (used <= room) return;
-    boolean critical = used > room + reserve / 2;
-    Begun most = null;
-    Begun youngest = null;
-    for (Iterator<Begun> all = running.values().iterator(); all.hasNext(); ) {
-      Begun begun = all.next();
-      begun.allocated = bytesOf(begun.thread) - begun.bytes + tasksOf(begun.id);
-      if (most == null || begun.allocated > most.allocated) most = begun;
-      if (begun.allocated <= heap / MUCH_PART) continue;
-      if (critical) begun.session.endForMemory(begun.id);
-      if (youngest == null || begun.at > youngest.at) youngest = begun;
-    }
-    Begun chosen = youngest == null ? most : youngest;
-    if (chosen != null) chosen.session.endForMemory(chosen.id);
+    System.gc();
+  }
+
+  private void check() {
+    tasks = running.isEmpty() ? Map.of() : allocations();
+    long usedBefore = used();
+    if (usedBefore <= limit || usedBefore == handledUsage || running.isEmpty()) return;
+    freeCaches();
+    long used = used();
+    handledUsage = used;
+    if (used <= limit) return;
+    Map<Statement, Long> allocated = new HashMap<>();
+    for (Statement statement : running.values())
+      allocated.put(
+          statement,
+          bytesOf(statement.thread) - statement.bytesBefore + bytesOfTasks(statement.id));
+    List<Statement> large =
+        allocated.keySet().stream()
+            .filter(statement -> allocated.get(statement) > heap / MUCH_PART)
+            .toList();
+    boolean isCritical = used > limit + reserve / 2;
+    if (isCritical) large.forEach(Statement::end);
+    Optional<Statement> youngest = large.stream().max(Comparator.comparing(Statement::beganAt));
+    youngest
+        .or(() -> allocated.keySet().stream().max(Comparator.comparing(allocated::get)))
+        .ifPresent(Statement::end);
   }
 
   private long bytesOf(long thread) {
     return threads.getThreadAllocatedBytes(thread);
   }
 
-  /** What the tasks that now run for a statement have allocated. */
-  private long tasksOf(String id) {
+  /** Returns the bytes that a statement's running tasks have allocated. */
+  private long bytesOfTasks(String id) {
     long sum = 0;
-    int[] jobs = context.statusTracker().getJobIdsForGroup(id);
-    for (int i = 0; i < jobs.length; i++) {
-      scala.Option<SparkJobInfo> job = context.statusTracker().getJobInfo(jobs[i]);
-      int[] stages = job.isDefined() ? job.get().stageIds() : new int[0];
-      for (int j = 0; j < stages.length; j++) {
-        for (Iterator<Task> tasks = allocated.values().iterator(); tasks.hasNext(); ) {
-          Task task = tasks.next();
-          if (task.stage == stages[j]) sum += task.now - task.before;
-        }
-      }
+    for (int number : context.statusTracker().getJobIdsForGroup(id)) {
+      Option<SparkJobInfo> job = context.statusTracker().getJobInfo(number);
+      if (job.isEmpty()) continue;
+      for (int stage : job.get().stageIds())
+        for (Allocation task : tasks.values()) if (task.stage == stage) sum += task.bytes();
     }
     return sum;
   }
 
-  /** Of each task that runs, by the name of its thread, which changes with the task. */
-  private Map<String, Task> allocations() {
-    Map<String, Task> found = new HashMap<>();
-    long[] ids = threads.getAllThreadIds();
-    ThreadInfo[] infos = threads.getThreadInfo(ids);
-    for (int i = 0; i < ids.length; i++) {
-      if (infos[i] == null || !infos[i].getThreadName().startsWith(TASK_PREFIX)) continue;
-      Matcher matcher = TASK.matcher(infos[i].getThreadName());
+  private Map<String, Allocation> allocations() {
+    Map<String, Allocation> found = new HashMap<>();
+    for (ThreadInfo thread : threads.getThreadInfo(threads.getAllThreadIds())) {
+      if (thread == null || !thread.getThreadName().startsWith(TASK_PREFIX)) continue;
+      Matcher matcher = TASK.matcher(thread.getThreadName());
       if (!matcher.matches()) continue;
-      Task known = allocated.get(infos[i].getThreadName());
-      long now = bytesOf(ids[i]);
+      Allocation known = tasks.get(thread.getThreadName());
+      long now = bytesOf(thread.getThreadId());
       long before = known == null ? now : known.before;
-      found.put(
-          infos[i].getThreadName(), new Task(Integer.parseInt(matcher.group(1)), before, now));
+      int stage = Integer.parseInt(matcher.group(1));
+      found.put(thread.getThreadName(), new Allocation(stage, before, now));
     }
     return found;
   }
 
-  private static final class Begun {
-    final String id;
-    final GatewaySession session;
-    final long thread;
-    final long bytes;
-    final long at = System.nanoTime();
-    long allocated;
-
-    Begun(String id, GatewaySession session, long thread, long bytes) {
-      this.id = id;
-      this.session = session;
-      this.thread = thread;
-      this.bytes = bytes;
+  /** `bytesBefore` is the allocation of its thread when it began, `beganAt` in ns. */
+  private record Statement(
+      String id, GatewaySession session, long thread, long bytesBefore, long beganAt) {
+    void end() {
+      session.endForMemory(id);
     }
   }
 
-  private static final class Task {
-    final int stage;
-    final long before;
-    final long now;
-
-    Task(int stage, long before, long now) {
-      this.stage = stage;
-      this.before = before;
-      this.now = now;
+  /** Bytes that a task's thread had allocated at the first check of the task, and at the last. */
+  private record Allocation(int stage, long before, long now) {
+    long bytes() {
+      return now - before;
     }
   }
 }

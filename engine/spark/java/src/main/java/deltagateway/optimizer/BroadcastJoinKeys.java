@@ -23,33 +23,32 @@ import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
+import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.math.Ordering;
 
 /**
- * The keys of a broadcast relation as a condition on each column that is joined with them. Null is
- * never a key.
+ * The keys of a broadcast relation, as a condition on each column that is joined with them. No key
+ * is null.
  *
  * <p>Spark packs several whole numbers that fit into 64 bits into one, the first in the highest
  * bits (`HashJoin.rewriteKeyExpr`); other keys are rows with a column for each.
  */
-public final class BroadcastJoinKeys {
+final class BroadcastJoinKeys {
   /**
-   * More distinct keys than these become a range: each is compared with each group of rows of each
-   * file.
+   * More distinct keys become a range, because each listed key is compared with the statistics of
+   * each row group of each file.
    */
   private static final int LISTED_MAX = 500;
 
   /**
-   * A range that leaves out less saves less than Parquet's reader takes to look for its values in
-   * dictionaries.
+   * Share of the column's own range above which a range of keys is no condition: it prunes less
+   * than Parquet's reader spends on looking for it in dictionaries.
    */
-  private static final double NEXT_TO_ALL = 0.95;
+  private static final double RANGE_SHARE_MAX = 0.95;
 
-  /**
-   * To compare this many values that are not longs takes some ten milliseconds, in which the query
-   * waits.
-   */
+  /** Comparing this many values that are not longs takes some ten milliseconds. */
   private static final int COMPARED_MAX = 100_000;
 
   private final HashedRelation relation;
@@ -62,57 +61,60 @@ public final class BroadcastJoinKeys {
   }
 
   /**
-   * Of the key at a place; null for a type whose values are not compared by what they are, for too
-   * many keys, and for a range that is next to all of `bounds`, the lowest and the highest value of
-   * the column (null: unknown).
+   * Returns the condition on the key at a position; null for a type without an order of its values,
+   * for too many keys, and for a range that is nearly all of `bounds`, the minimum and the maximum
+   * of the column (null: unknown).
    */
-  Expression condition(Expression column, int at, long[] bounds) {
-    DataType type = column.dataType();
-    if (!isOrdered(type)) return null;
+  Expression condition(Expression column, int position, long[] bounds) {
+    if (!isOrdered(column.dataType())) return null;
     return relation instanceof LongHashedRelation
-        ? ofLongs(column, at, bounds)
-        : ofValues(column, type, at);
+        ? ofLongs(column, position, bounds)
+        : ofValues(column, position);
   }
 
-  /** No key is made an object of unless it is listed. */
-  private Expression ofLongs(Expression column, int at, long[] bounds) {
+  /** Boxes no key that is not listed. */
+  private Expression ofLongs(Expression column, int position, long[] bounds) {
     DataType type = column.dataType();
     Set<Object> listed = new HashSet<>();
     long low = Long.MAX_VALUE;
     long high = Long.MIN_VALUE;
-    for (scala.collection.Iterator<InternalRow> keys = relation.keys(); keys.hasNext(); ) {
-      long value = unpacked(keys.next().getLong(0), at);
+    for (Iterator<InternalRow> keys = relation.keys(); keys.hasNext(); ) {
+      long value = unpacked(keys.next().getLong(0), position);
       low = Math.min(low, value);
       high = Math.max(high, value);
-      if (listed.size() <= LISTED_MAX) listed.add(whole(value, type));
+      if (listed.size() <= LISTED_MAX) listed.add(number(value, type));
     }
     if (listed.size() <= LISTED_MAX) return among(column, listed);
-    if (bounds != null && share(low, high, bounds) >= NEXT_TO_ALL) return null;
-    return between(column, whole(low, type), whole(high, type));
+    if (bounds != null && share(low, high, bounds) >= RANGE_SHARE_MAX) return null;
+    return between(column, number(low, type), number(high, type));
   }
 
-  /** How much of what is between the bounds is between two values. */
+  /** Returns the share of the bounds that is between two values. */
   private static double share(long low, long high, long[] bounds) {
     double shared = (double) Math.min(high, bounds[1]) - Math.max(low, bounds[0]) + 1;
     return shared / ((double) bounds[1] - bounds[0] + 1);
   }
 
-  private Expression ofValues(Expression column, DataType type, int at) {
-    scala.math.Ordering<Object> order = TypeUtils$.MODULE$.getInterpretedOrdering(type);
+  private Expression ofValues(Expression column, int position) {
+    DataType type = column.dataType();
+    Ordering<Object> order = TypeUtils$.MODULE$.getInterpretedOrdering(type);
     Set<Object> listed = new HashSet<>();
     Object low = null;
     Object high = null;
     int count = 0;
-    for (scala.collection.Iterator<InternalRow> keys = relation.keys(); keys.hasNext(); count++) {
+    for (Iterator<InternalRow> keys = relation.keys(); keys.hasNext(); count++) {
       if (count == COMPARED_MAX) return null;
-      Object value = keys.next().get(at, type);
+      Object value = keys.next().get(position, type);
       if (value == null) continue;
-      if (listed.size() <= LISTED_MAX) listed.add(InternalRow$.MODULE$.copyValue(value));
-      if (low == null || order.compare(value, low) < 0) low = InternalRow$.MODULE$.copyValue(value);
-      if (high == null || order.compare(value, high) > 0)
-        high = InternalRow$.MODULE$.copyValue(value);
+      if (listed.size() <= LISTED_MAX) listed.add(copy(value));
+      if (low == null || order.compare(value, low) < 0) low = copy(value);
+      if (high == null || order.compare(value, high) > 0) high = copy(value);
     }
     return listed.size() <= LISTED_MAX ? among(column, listed) : between(column, low, high);
+  }
+
+  private static Object copy(Object value) {
+    return InternalRow$.MODULE$.copyValue(value);
   }
 
   private static Expression among(Expression column, Set<Object> listed) {
@@ -125,15 +127,16 @@ public final class BroadcastJoinKeys {
     return new And(new GreaterThanOrEqual(column, lowest), new LessThanOrEqual(column, highest));
   }
 
-  /** The bits of one key, with its sign. */
-  private long unpacked(long packed, int at) {
+  /** Returns the bits of one key, with its sign. */
+  private long unpacked(long packed, int position) {
+    if (joined.size() == 1) return packed;
     int below = 0;
-    for (int i = at + 1; i < joined.size(); i++) below += bits(i);
-    return joined.size() == 1 ? packed : packed << (64 - below - bits(at)) >> (64 - bits(at));
+    for (int i = position + 1; i < joined.size(); i++) below += bits(i);
+    return packed << (64 - below - bits(position)) >> (64 - bits(position));
   }
 
-  private int bits(int at) {
-    return 8 * joined.apply(at).dataType().defaultSize();
+  private int bits(int position) {
+    return 8 * joined.apply(position).dataType().defaultSize();
   }
 
   private static boolean isOrdered(DataType type) {
@@ -148,11 +151,10 @@ public final class BroadcastJoinKeys {
         || type.equals(StringType$.MODULE$);
   }
 
-  /** A whole number as Spark holds one of the type. */
-  private static Object whole(long value, DataType type) {
-    if (type instanceof ByteType) return Byte.valueOf((byte) value);
-    if (type instanceof ShortType) return Short.valueOf((short) value);
-    if (type instanceof IntegerType) return Integer.valueOf((int) value);
-    return Long.valueOf(value);
+  /** Returns a number in the class in which Spark stores values of the type. */
+  private static Object number(long value, DataType type) {
+    if (type instanceof ByteType) return (byte) value;
+    if (type instanceof ShortType) return (short) value;
+    return type instanceof IntegerType ? (Object) (int) value : (Object) value;
   }
 }

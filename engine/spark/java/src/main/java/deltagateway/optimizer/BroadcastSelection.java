@@ -1,12 +1,10 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
+import static deltagateway.internals.ScalaConversions.rewrite;
+
 import java.util.IdentityHashMap;
 import java.util.Map;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
-import org.apache.spark.sql.catalyst.planning.ScanOperation$;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.Inner$;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.LeftAnti$;
@@ -14,92 +12,69 @@ import org.apache.spark.sql.catalyst.plans.LeftOuter$;
 import org.apache.spark.sql.catalyst.plans.LeftSemi$;
 import org.apache.spark.sql.catalyst.plans.RightOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.BROADCAST$;
-import org.apache.spark.sql.catalyst.plans.logical.HintInfo;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
-import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
-import org.apache.spark.sql.catalyst.plans.logical.JoinStrategyHint;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * Broadcasts one side of a join that Spark would broadcast by the bytes of its files, where the
- * estimate of its rows in memory is above the threshold. Without estimates Spark takes the bytes of
- * files for those in memory, so that a narrow table of two million rows is broadcast; with them it
- * would sort both sides, which takes up to twice as long (TPC-DS 16 and 64 at scale 1). What is
- * broadcast is never more than without estimates.
+ * Broadcasts a side of a join that Spark would broadcast by the size of its files, but whose
+ * estimated size in memory exceeds the threshold. Without estimates Spark compares the size of
+ * files with the threshold, so it broadcasts a narrow table of two million rows; with estimates it
+ * would sort both sides, which takes up to twice as long (TPC-DS 16 and 64 at scale 1). Nothing is
+ * broadcast that would not be without estimates.
+ *
+ * <p>It applies to statements that plan by cost.
  */
-public final class BroadcastSelection extends scala.runtime.AbstractPartialFunction {
-  private final Map<Object, Long> bytes = new IdentityHashMap<>();
+public final class BroadcastSelection extends SwitchedRule<LogicalPlan> {
+  private static final Set<JoinType> BUILDS_RIGHT =
+      Set.of(Inner$.MODULE$, LeftOuter$.MODULE$, LeftSemi$.MODULE$, LeftAnti$.MODULE$);
+  private static final Set<JoinType> BUILDS_LEFT = Set.of(Inner$.MODULE$, RightOuter$.MODULE$);
+
+  private final Map<LogicalRelation, Long> fileBytes = new IdentityHashMap<>();
   private final long filesMax;
   private final long broadcastMax;
 
-  private BroadcastSelection(RemainingFiles left, long filesMax, long broadcastMax) {
+  /**
+   * `filesMax` is Spark's threshold for the size of files, `broadcastMax` the one for estimates, in
+   * bytes.
+   */
+  public BroadcastSelection(RemainingFiles remaining, long filesMax, long broadcastMax) {
+    super(OptimizerRule.BROADCAST_SELECTION);
     this.filesMax = filesMax;
     this.broadcastMax = broadcastMax;
-    long[][] sizes = left.sizes();
-    for (int i = 0; i < sizes.length; i++)
-      bytes.put(left.relations().get(i), Long.valueOf(sizes[i][1]));
+    for (var size : remaining.sizes()) fileBytes.put(size.relation(), size.fileBytes());
   }
 
-  /**
-   * An optimized plan with such joins; itself where there are none. `filesMax` is Spark's threshold
-   * for bytes of files, `broadcastMax` that for estimates. To be asked where the statement plans by
-   * cost.
-   */
-  public static LogicalPlan in(
-      LogicalPlan optimized, RemainingFiles left, long filesMax, long broadcastMax) {
+  @Override
+  LogicalPlan rewritePlan(LogicalPlan optimized) {
     return optimized.transformDownWithSubqueries(
-        new BroadcastSelection(left, filesMax, broadcastMax));
+        rewrite(plan -> plan instanceof Join join ? rewriteJoin(join) : plan));
   }
 
-  public boolean isDefinedAt(Object node) {
-    return node instanceof Join;
-  }
-
-  public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    if (!isDefinedAt(node)) return otherwise.apply(node);
-    Join join = (Join) node;
+  private Join rewriteJoin(Join join) {
     boolean isHinted = join.hint().leftHint().isDefined() || join.hint().rightHint().isDefined();
-    if (isHinted || ExtractEquiJoinKeys$.MODULE$.unapply(join).isEmpty()) return join;
-    JoinType type = join.joinType();
+    if (isHinted || EquiJoinKeys.of(join) == null) return join;
+    boolean mayRight = BUILDS_RIGHT.contains(join.joinType());
+    boolean mayLeft = BUILDS_LEFT.contains(join.joinType());
     double left = estimate(join.left());
     double right = estimate(join.right());
-    boolean isInner = type == Inner$.MODULE$;
-    boolean mayRight =
-        isInner
-            || type == LeftOuter$.MODULE$
-            || type == LeftSemi$.MODULE$
-            || type == LeftAnti$.MODULE$;
-    boolean mayLeft = isInner || type == RightOuter$.MODULE$;
-    if (mayLeft && left <= broadcastMax || mayRight && right <= broadcastMax)
-      return join; // Spark broadcasts that one
-    mayRight &= areFewBytes(join.right());
-    mayLeft &= areFewBytes(join.left());
+    boolean isBroadcast = mayLeft && left <= broadcastMax || mayRight && right <= broadcastMax;
+    if (isBroadcast) return join;
+    mayRight &= hasSmallFiles(join.right());
+    mayLeft &= hasSmallFiles(join.left());
     if (!mayLeft && !mayRight) return join;
-    boolean isRight = mayRight && (!mayLeft || right <= left);
-    scala.Option<HintInfo> hint =
-        new scala.Some<>(new HintInfo(new scala.Some<>((JoinStrategyHint) BROADCAST$.MODULE$)));
-    JoinHint hints =
-        isRight
-            ? new JoinHint(ScalaConversions.none(), hint)
-            : new JoinHint(hint, ScalaConversions.none());
-    return join.copy(join.left(), join.right(), type, join.condition(), hints);
+    boolean isLeft = mayLeft && (!mayRight || left < right);
+    return SingleTaskHashJoin.withHint(join, SingleTaskHashJoin.hint(BROADCAST$.MODULE$, isLeft));
   }
 
   private static double estimate(LogicalPlan plan) {
     return plan.stats().sizeInBytes().toDouble();
   }
 
-  /** Returns whether the plan is a scan of ours that reads so few bytes. */
-  private boolean areFewBytes(LogicalPlan plan) {
-    scala.Option<
-            scala.Tuple4<
-                scala.collection.immutable.Seq<NamedExpression>,
-                scala.collection.immutable.Seq<Expression>,
-                scala.collection.immutable.Seq<Expression>,
-                LogicalPlan>>
-        found = ScanOperation$.MODULE$.unapply(plan);
-    if (found.isEmpty()) return false;
-    Long read = bytes.get(((scala.Tuple4<?, ?, ?, ?>) found.get())._4());
-    return read != null && read.longValue() <= filesMax;
+  /** Returns whether the plan is a scan whose files are below Spark's threshold. */
+  private boolean hasSmallFiles(LogicalPlan plan) {
+    var scan = FilteredRelation.of(plan);
+    Long bytes = scan == null ? null : fileBytes.get(scan.relation());
+    return bytes != null && bytes <= filesMax;
   }
 }

@@ -1,7 +1,8 @@
 package deltagateway.optimizer;
 
+import static deltagateway.internals.ScalaConversions.list;
+
 import com.fasterxml.jackson.databind.JsonNode;
-import deltagateway.internals.ScalaConversions;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.math.RoundingMode;
@@ -32,69 +33,60 @@ import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
+import scala.collection.immutable.Seq;
 
 /**
- * What range the columns of a plan have, as unscaled values of decimals and as whole numbers, and
- * how many rows there are at most: what the log says of the files that the filters leave, carried
- * up to the plan. A column of which nothing else is known may hold what its type holds.
+ * The ranges of a plan's columns, as unscaled values of decimals and as whole numbers, and the
+ * maximum number of rows. They come from the log's statistics of the files that remain after
+ * pruning, carried up through the plan. A column without statistics may have all values of its
+ * type.
  *
- * <p>Other writers wrote the log, so none of it need be true.
+ * <p>Other writers wrote the log, so any of it may be wrong.
  */
-public final class ColumnRanges {
-  private final RemainingFiles left;
+final class ColumnRanges {
+  private final RemainingFiles remaining;
 
   /**
-   * Plan -> id of a column -> its range: a column that each level has twice would be looked up
-   * 2^levels times.
+   * Plan -> id of a column -> its range. Without it, a column that each level of a plan uses twice
+   * would be looked up 2^levels times.
    */
   private final Map<LogicalPlan, Map<ExprId, ValueRange>> known = new IdentityHashMap<>();
 
-  ColumnRanges(RemainingFiles left) {
-    this.left = left;
+  ColumnRanges(RemainingFiles remaining) {
+    this.remaining = remaining;
   }
 
-  /** Of a column of the plan's output; null: it is not known. */
+  /** Returns the range of a column of the plan's output; null if it is unknown. */
   ValueRange of(Attribute column, LogicalPlan plan) {
-    Map<ExprId, ValueRange> ranges = known.get(plan);
-    if (ranges == null) {
-      ranges = new HashMap<>();
-      known.put(plan, ranges);
-    }
+    Map<ExprId, ValueRange> ranges = known.computeIfAbsent(plan, each -> new HashMap<>());
     if (!ranges.containsKey(column.exprId())) ranges.put(column.exprId(), narrowest(column, plan));
     return ranges.get(column.exprId());
   }
 
   private ValueRange narrowest(Attribute column, LogicalPlan plan) {
-    ValueRange whole = UnscaledDecimalRewrite.ofType(column.dataType());
+    ValueRange ofType = UnscaledDecimalRewrite.ofType(column.dataType());
     ValueRange found = found(column, plan);
-    if (found == null) return whole;
-    return whole == null
-            || found.low.compareTo(whole.low) >= 0 && found.high.compareTo(whole.high) <= 0
-        ? found
-        : whole;
+    if (found == null) return ofType;
+    return ofType == null || ofType.contains(found) ? found : ofType;
   }
 
   private ValueRange found(Attribute column, LogicalPlan plan) {
     if (RemainingFiles.isOurs(plan)) return inFiles(column, (LogicalRelation) plan);
-    if (plan instanceof Project) return ofNamed(column, ((Project) plan).projectList(), plan);
-    if (plan instanceof Aggregate)
-      return ofNamed(column, ((Aggregate) plan).aggregateExpressions(), plan);
-    if (plan instanceof Expand) return ofExpanded(column, (Expand) plan);
-    if (plan instanceof Union) return ofUnited(column, (Union) plan);
-    if (!(plan instanceof Join) && !keepsColumns(plan)) return null;
-    for (int i = 0; i < plan.children().size(); i++) {
-      LogicalPlan child = plan.children().apply(i);
+    if (plan instanceof Project project) return ofNamed(column, project.projectList(), plan);
+    if (plan instanceof Aggregate aggregate) {
+      return ofNamed(column, aggregate.aggregateExpressions(), plan);
+    }
+    if (plan instanceof Expand expand) return ofExpanded(column, expand);
+    if (plan instanceof Union union) return ofUnited(column, union);
+    if (!(plan instanceof Join) && !(plan instanceof Generate) && !addsNoRows(plan)) return null;
+    for (LogicalPlan child : list(plan.children())) {
       if (child.outputSet().contains(column)) return of(column, child);
     }
     return null;
   }
 
-  private static boolean keepsColumns(LogicalPlan plan) {
-    return keepsRows(plan) || plan instanceof Generate;
-  }
-
-  /** Whether it has no more rows than its child, with the values that they have there. */
-  private static boolean keepsRows(LogicalPlan plan) {
+  /** Returns whether the plan returns rows of its child, with their values, and no others. */
+  private static boolean addsNoRows(LogicalPlan plan) {
     return plan instanceof Filter
         || plan instanceof Sort
         || plan instanceof GlobalLimit
@@ -104,8 +96,8 @@ public final class ColumnRanges {
   }
 
   private ValueRange inFiles(Attribute column, LogicalRelation leaf) {
-    ScanEstimate known = left.values(leaf);
-    JsonNode bounds = known == null ? null : known.columns.get(column.name());
+    ScanEstimate estimate = remaining.values(leaf);
+    JsonNode bounds = estimate == null ? null : estimate.columns.get(column.name());
     if (bounds == null || bounds.get("low").isNull() || bounds.get("high").isNull()) return null;
     BigInteger low = unscaled(bounds.get("low"), column.dataType(), RoundingMode.FLOOR);
     BigInteger high = unscaled(bounds.get("high"), column.dataType(), RoundingMode.CEILING);
@@ -113,36 +105,33 @@ public final class ColumnRanges {
   }
 
   private static BigInteger unscaled(JsonNode bound, DataType type, RoundingMode mode) {
-    BigDecimal number = new BigDecimal(bound.asText());
-    return number
-        .setScale(type instanceof DecimalType ? ((DecimalType) type).scale() : 0, mode)
-        .unscaledValue();
+    int scale = type instanceof DecimalType decimal ? decimal.scale() : 0;
+    return new BigDecimal(bound.asText()).setScale(scale, mode).unscaledValue();
   }
 
-  private ValueRange ofNamed(
-      Attribute column, scala.collection.immutable.Seq<NamedExpression> list, LogicalPlan plan) {
-    for (int i = 0; i < list.size(); i++) {
-      NamedExpression each = list.apply(i);
+  private ValueRange ofNamed(Attribute column, Seq<NamedExpression> expressions, LogicalPlan plan) {
+    for (NamedExpression each : list(expressions)) {
       if (!each.exprId().equals(column.exprId())) continue;
-      return ofExpression(each instanceof Alias ? ((Alias) each).child() : (Expression) each, plan);
+      return ofExpression(each instanceof Alias alias ? alias.child() : (Expression) each, plan);
     }
     return null;
   }
 
-  /** Of what an operator of one child makes of it. */
+  /** Returns the range of an expression over the rows of the plan's child. */
   private ValueRange ofExpression(Expression expression, LogicalPlan plan) {
     LogicalPlan child = plan.children().head();
-    if (expression instanceof Attribute) return of((Attribute) expression, child);
-    UnscaledDecimal form = new UnscaledDecimalRewrite(this, child).of(expression);
-    return form == null ? null : form.range;
+    if (expression instanceof Attribute column) return of(column, child);
+    UnscaledDecimal unscaled = new UnscaledDecimalRewrite(this, child).of(expression);
+    return unscaled == null ? null : unscaled.range();
   }
 
   private ValueRange ofExpanded(Attribute column, Expand plan) {
-    int at = position(column, plan);
+    int position = position(column, plan);
+    if (position < 0) return null;
     ValueRange range = null;
-    for (int i = 0; at >= 0 && i < plan.projections().size(); i++) {
-      Expression each = ((scala.collection.Seq<Expression>) plan.projections().apply(i)).apply(at);
-      if (each instanceof Literal && ((Literal) each).value() == null) continue;
+    for (Seq<Expression> projection : list(plan.projections())) {
+      Expression each = projection.apply(position);
+      if (each instanceof Literal literal && literal.value() == null) continue;
       ValueRange found = ofExpression(each, plan);
       if (found == null) return null;
       range = range == null ? found : range.with(found);
@@ -151,11 +140,11 @@ public final class ColumnRanges {
   }
 
   private ValueRange ofUnited(Attribute column, Union plan) {
-    int at = position(column, plan);
+    int position = position(column, plan);
+    if (position < 0) return null;
     ValueRange range = null;
-    for (int i = 0; at >= 0 && i < plan.children().size(); i++) {
-      LogicalPlan child = plan.children().apply(i);
-      ValueRange found = of(child.output().apply(at), child);
+    for (LogicalPlan child : list(plan.children())) {
+      ValueRange found = of(child.output().apply(position), child);
       if (found == null) return null;
       range = range == null ? found : range.with(found);
     }
@@ -163,36 +152,39 @@ public final class ColumnRanges {
   }
 
   private static int position(Attribute column, LogicalPlan plan) {
-    List<Attribute> output = ScalaConversions.list(plan.output());
+    List<Attribute> output = list(plan.output());
     for (int i = 0; i < output.size(); i++) {
       if (output.get(i).exprId().equals(column.exprId())) return i;
     }
     return -1;
   }
 
-  /** No more rows than these; null: it is not known. */
+  /** Returns the maximum number of rows; null if it is unknown. */
   BigInteger rows(LogicalPlan plan) {
     if (RemainingFiles.isOurs(plan)) {
-      ScanEstimate known = left.values((LogicalRelation) plan);
-      return known == null || known.rows == null
-          ? null
-          : BigInteger.valueOf(known.rows.longValue());
+      ScanEstimate estimate = remaining.values((LogicalRelation) plan);
+      return estimate == null || estimate.rows == null ? null : BigInteger.valueOf(estimate.rows);
     }
-    boolean keeps =
+    if (plan instanceof Join join) {
+      boolean isOfLeft = LeftSemiOrAnti$.MODULE$.unapply(join.joinType()).isDefined();
+      return isOfLeft ? rows(join.left()) : null;
+    }
+    boolean isKnown =
         plan instanceof Project
-            || plan instanceof Aggregate && !plan.children().isEmpty()
-            || keepsRows(plan);
-    if (plan instanceof Join)
-      keeps = LeftSemiOrAnti$.MODULE$.unapply(((Join) plan).joinType()).isDefined();
-    if (!keeps && !(plan instanceof Expand) && !(plan instanceof Union)) return null;
+            || plan instanceof Aggregate
+            || plan instanceof Expand
+            || plan instanceof Union
+            || addsNoRows(plan);
+    if (!isKnown) return null;
     BigInteger sum = BigInteger.ZERO;
-    for (int i = 0; i < (keeps ? 1 : plan.children().size()); i++) {
-      BigInteger rows = rows(plan.children().apply(i));
+    for (LogicalPlan child : list(plan.children())) {
+      BigInteger rows = rows(child);
       if (rows == null) return null;
       sum = sum.add(rows);
     }
-    if (plan instanceof Expand)
-      sum = sum.multiply(BigInteger.valueOf(((Expand) plan).projections().size()));
+    if (plan instanceof Expand expand) {
+      sum = sum.multiply(BigInteger.valueOf(expand.projections().size()));
+    }
     return plan instanceof Aggregate ? sum.max(BigInteger.ONE) : sum;
   }
 }

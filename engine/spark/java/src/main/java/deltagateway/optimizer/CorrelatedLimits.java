@@ -1,5 +1,7 @@
 package deltagateway.optimizer;
 
+import static deltagateway.internals.ScalaConversions.rewrite;
+
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
@@ -13,70 +15,55 @@ import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Offset;
+import org.apache.spark.sql.catalyst.rules.Rule;
 
 /**
- * Keeps conditions of correlated subqueries below their LIMIT.
+ * Prevents Spark from moving conditions of correlated subqueries above their LIMIT, which would
+ * give wrong answers; so the rule has no switch.
  *
- * <p>Spark makes of a correlated LIMIT one for each value of the columns from outside. It takes an
- * equality with something made of such a column, as in `inner_bigint = CAST(outer_int AS BIGINT)`,
- * for a condition that may be moved above the LIMIT, where it has no partition for it: the limit is
- * then one of all rows. It moves no condition that is compared with true, which leaves out the same
- * rows.
+ * <p>Spark replaces a correlated LIMIT by one for each value of the outer columns. It takes an
+ * equality with an expression over such a column, for example `inner_bigint = CAST(outer_int AS
+ * BIGINT)`, for a condition that may be moved above the LIMIT, but does not partition the LIMIT by
+ * it: the limit then applies to all rows. Spark moves no condition that is compared with true,
+ * which accepts the same rows.
  */
-public final class CorrelatedLimits extends scala.runtime.AbstractPartialFunction {
-  private final boolean isBelow;
-
-  private CorrelatedLimits(boolean isBelow) {
-    this.isBelow = isBelow;
+public final class CorrelatedLimits extends Rule<LogicalPlan> {
+  @Override
+  public LogicalPlan apply(LogicalPlan analyzed) {
+    return analyzed.transformUpWithSubqueries(rewrite(CorrelatedLimits::rewriteLimit));
   }
 
-  public static LogicalPlan kept(LogicalPlan analyzed) {
-    return analyzed.transformUpWithSubqueries(new CorrelatedLimits(false));
-  }
-
-  public boolean isDefinedAt(Object node) {
-    if (isBelow)
-      return node instanceof Filter
-          && SubExprUtils$.MODULE$.containsOuter(((Filter) node).condition());
+  private static LogicalPlan rewriteLimit(LogicalPlan plan) {
     boolean isLimit =
-        node instanceof GlobalLimit || node instanceof LocalLimit || node instanceof Offset;
-    return isLimit && SubExprUtils$.MODULE$.hasOuterReferences((LogicalPlan) node);
+        plan instanceof GlobalLimit || plan instanceof LocalLimit || plan instanceof Offset;
+    if (!isLimit || !SubExprUtils$.MODULE$.hasOuterReferences(plan)) return plan;
+    return plan.transformUp(rewrite(CorrelatedLimits::rewriteFilter));
   }
 
-  public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    if (!isDefinedAt(node)) return otherwise.apply(node);
-    if (!isBelow) return ((LogicalPlan) node).transformUp(new CorrelatedLimits(true));
-    Filter filter = (Filter) node;
-    Expression condition = kept(filter.condition());
-    return condition == filter.condition() ? filter : new Filter(condition, filter.child());
+  private static LogicalPlan rewriteFilter(LogicalPlan plan) {
+    if (!(plan instanceof Filter filter)) return plan;
+    Expression condition = fixed(filter.condition());
+    return condition == filter.condition() ? plan : new Filter(condition, filter.child());
   }
 
-  private static Expression kept(Expression condition) {
-    if (condition instanceof And) {
-      And both = (And) condition;
-      Expression left = kept(both.left());
-      Expression right = kept(both.right());
+  /** Returns a condition that Spark does not move; the condition itself if Spark handles it. */
+  private static Expression fixed(Expression condition) {
+    if (condition instanceof And both) {
+      Expression left = fixed(both.left());
+      Expression right = fixed(both.right());
       return left == both.left() && right == both.right() ? both : new And(left, right);
     }
-    boolean isMoved =
-        (condition instanceof EqualTo || condition instanceof EqualNullSafe)
-            && SubExprUtils$.MODULE$.containsOuter(condition)
-            && !isOfColumns(condition.children().apply(0), condition.children().apply(1))
-            && !isCompared(condition);
-    return isMoved ? new EqualNullSafe(condition, Literal.TrueLiteral()) : condition;
+    boolean isEquality = condition instanceof EqualTo || condition instanceof EqualNullSafe;
+    if (!isEquality || !SubExprUtils$.MODULE$.containsOuter(condition)) return condition;
+    Expression left = condition.children().apply(0);
+    Expression right = condition.children().apply(1);
+    // Spark partitions the LIMIT by an inner column that equals an outer one.
+    boolean isOfColumns = isColumn(left) && isColumn(right);
+    boolean isFixed = right.equals(Literal.TrueLiteral());
+    return isOfColumns || isFixed ? condition : new EqualNullSafe(condition, Literal.TrueLiteral());
   }
 
-  /** Of these Spark knows by which column of its own it limits. */
-  private static boolean isOfColumns(Expression left, Expression right) {
-    return isPlain(left) && isPlain(right);
-  }
-
-  private static boolean isPlain(Expression side) {
+  private static boolean isColumn(Expression side) {
     return side instanceof Attribute || side instanceof OuterReference;
-  }
-
-  /** Is it a condition that was kept here before? */
-  private static boolean isCompared(Expression condition) {
-    return condition.children().apply(1).equals(Literal.TrueLiteral());
   }
 }

@@ -1,14 +1,14 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
+import static deltagateway.internals.ScalaConversions.emptySeq;
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.none;
+import static deltagateway.internals.ScalaConversions.rewrite;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import java.time.Duration;
-import java.time.ZoneId;
-import java.time.zone.ZoneOffsetTransition;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -28,155 +28,127 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.types.DateType;
-import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.TimestampType;
+import scala.Some;
 
 /**
- * Rows that are grouped by the month (week, quarter, year) of a date, as `date_trunc('month', d)`:
- * Spark makes a timestamp of each row's date, with the rules of the session's zone, a date of that,
- * and of its month a timestamp again. Here they are grouped by the month as a date, and each
- * group's is made a timestamp.
+ * Groups rows by the month (week, quarter, year) of a date as a date, and converts it to a
+ * timestamp once per group. For `date_trunc('month', d)` Spark converts each row's date to a
+ * timestamp by the rules of the session's time zone, that to a date, and its month to a timestamp.
  *
- * <p>That is the same where each date has a beginning in the zone. Zones that left out a day, as
- * those that moved over the date line, stay with Spark's way.
+ * <p>The result is the same if each date begins in the time zone. The rule does not apply in zones
+ * that skipped a day, such as those that moved across the date line.
  */
-public final class DateGroupingKeys extends scala.runtime.AbstractPartialFunction {
+public final class DateGroupingKeys extends SwitchedRule<LogicalPlan> {
   private static final Set<String> UNITS =
-      new HashSet<>(Arrays.asList("YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MON", "MM", "WEEK"));
+      Set.of("YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MON", "MM", "WEEK");
   private static final Duration DAY = Duration.ofDays(1);
 
-  /** The optimized plan with such keys as dates; itself where there is none. */
-  public static LogicalPlan in(LogicalPlan optimized) {
-    return optimized.transformDownWithSubqueries(new DateGroupingKeys());
+  public DateGroupingKeys() {
+    super(OptimizerRule.DATE_GROUPING_KEYS);
   }
 
-  public boolean isDefinedAt(Object node) {
-    return node instanceof Aggregate && ((Aggregate) node).child() instanceof Project;
+  @Override
+  LogicalPlan rewritePlan(LogicalPlan optimized) {
+    return optimized.transformDownWithSubqueries(
+        rewrite(
+            plan ->
+                plan instanceof Aggregate aggregate && aggregate.child() instanceof Project project
+                    ? rewriteAggregate(aggregate, project)
+                    : plan));
   }
 
-  public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    if (!isDefinedAt(node)) return otherwise.apply(node);
-    Aggregate plan = (Aggregate) node;
-    Project child = (Project) plan.child();
-    Map<ExprId, Expression> timestamps = new HashMap<>();
+  private static LogicalPlan rewriteAggregate(Aggregate plan, Project child) {
+    // Id of a grouping column -> the timestamp, of the new column with the date.
+    Map<ExprId, Cast> timestamps = new HashMap<>();
     List<NamedExpression> columns = new ArrayList<>();
-    for (int i = 0; i < child.projectList().size(); i++) {
-      NamedExpression column = child.projectList().apply(i);
+    for (NamedExpression column : list(child.projectList())) {
       columns.add(isKey(column, plan) ? asDate((Alias) column, timestamps) : column);
     }
-    if (timestamps.isEmpty()) return node;
-    List<Expression> keys = new ArrayList<>();
-    for (Iterator<Expression> all = ScalaConversions.list(plan.groupingExpressions()).iterator();
-        all.hasNext(); ) {
-      Expression key = all.next();
-      Cast timestamp =
-          key instanceof Attribute ? (Cast) timestamps.get(((Attribute) key).exprId()) : null;
-      keys.add(timestamp == null ? key : timestamp.child());
-    }
-    List<NamedExpression> results = new ArrayList<>();
-    for (Iterator<NamedExpression> all =
-            ScalaConversions.list(plan.aggregateExpressions()).iterator();
-        all.hasNext(); ) {
-      results.add(result(all.next(), timestamps));
-    }
+    if (timestamps.isEmpty()) return plan;
+    List<Expression> keys =
+        list(plan.groupingExpressions()).stream().map(key -> dateKey(key, timestamps)).toList();
+    List<NamedExpression> results =
+        list(plan.aggregateExpressions()).stream().map(each -> result(each, timestamps)).toList();
     return plan.copy(
-        ScalaConversions.seq(keys),
-        ScalaConversions.seq(results),
-        new Project(ScalaConversions.seq(columns), child.child()),
-        plan.hint());
+        seq(keys), seq(results), new Project(seq(columns), child.child()), plan.hint());
   }
 
-  /** Whether rows are grouped by a column that is the beginning of a time of a date. */
+  private static Expression dateKey(Expression key, Map<ExprId, Cast> timestamps) {
+    Cast timestamp = key instanceof Attribute column ? timestamps.get(column.exprId()) : null;
+    return timestamp == null ? key : timestamp.child();
+  }
+
+  /** Returns whether rows are grouped by a column that truncates a date as a timestamp. */
   private static boolean isKey(NamedExpression column, Aggregate plan) {
-    if (!(column instanceof Alias) || !(((Alias) column).child() instanceof TruncTimestamp))
+    if (!(column instanceof Alias alias) || !(alias.child() instanceof TruncTimestamp key)) {
       return false;
-    TruncTimestamp key = (TruncTimestamp) ((Alias) column).child();
-    if (!(key.format() instanceof Literal) || !(key.timestamp() instanceof Cast)) return false;
-    Cast timestamp = (Cast) key.timestamp();
-    Object unit = ((Literal) key.format()).value();
-    if (unit == null || !UNITS.contains(unit.toString().toUpperCase(Locale.ROOT))) return false;
-    if (!(timestamp.child().dataType() instanceof DateType)
-        || !(timestamp.dataType() instanceof TimestampType)) return false;
-    if (timestamp.timeZoneId().isEmpty() || !timestamp.timeZoneId().equals(key.timeZoneId()))
-      return false;
-    boolean groups = false;
-    for (Iterator<Expression> all = ScalaConversions.list(plan.groupingExpressions()).iterator();
-        all.hasNext(); ) {
-      Expression each = all.next();
-      groups |= each instanceof Attribute && ((Attribute) each).exprId().equals(column.exprId());
     }
-    return groups && hasAllDays(timestamp.timeZoneId().get());
+    if (!(key.format() instanceof Literal unit) || !(key.timestamp() instanceof Cast timestamp)) {
+      return false;
+    }
+    boolean isUnit =
+        unit.value() != null && UNITS.contains(unit.value().toString().toUpperCase(Locale.ROOT));
+    boolean isOfDate =
+        timestamp.child().dataType() instanceof DateType
+            && timestamp.dataType() instanceof TimestampType;
+    boolean isInOneZone =
+        timestamp.timeZoneId().isDefined() && timestamp.timeZoneId().equals(key.timeZoneId());
+    boolean isGrouped =
+        list(plan.groupingExpressions()).stream()
+            .anyMatch(
+                each ->
+                    each instanceof Attribute grouped && grouped.exprId().equals(column.exprId()));
+    return isUnit && isOfDate && isInOneZone && isGrouped && hasAllDays(timestamp.timeZoneId());
   }
 
-  private static boolean hasAllDays(String zone) {
-    ZoneId rules = DateTimeUtils.getZoneId(zone);
-    for (Iterator<ZoneOffsetTransition> all = rules.getRules().getTransitions().iterator();
-        all.hasNext(); ) {
-      if (all.next().getDuration().compareTo(DAY) >= 0) return false;
-    }
-    return true;
+  private static boolean hasAllDays(scala.Option<String> zone) {
+    return DateTimeUtils.getZoneId(zone.get()).getRules().getTransitions().stream()
+        .allMatch(transition -> transition.getDuration().compareTo(DAY) < 0);
   }
 
-  /**
-   * The column that takes its place; `timestamps` gets, by the id of the former, what it was made
-   * of the new one.
-   */
-  private static Alias asDate(Alias column, Map<ExprId, Expression> timestamps) {
-    TruncTimestamp key = (TruncTimestamp) column.child();
-    Cast timestamp = (Cast) key.timestamp();
+  /** Returns the column that replaces a key, and adds the timestamp of the former to the map. */
+  private static Alias asDate(Alias column, Map<ExprId, Cast> timestamps) {
+    var key = (TruncTimestamp) column.child();
+    var timestamp = (Cast) key.timestamp();
     Expression date = new TruncDate(timestamp.child(), key.format());
-    scala.collection.immutable.Seq<String> nothing = ScalaConversions.seq(new ArrayList<>());
-    Alias made =
+    Alias replacement =
         new Alias(
             date,
             column.name(),
             NamedExpression$.MODULE$.newExprId(),
-            nothing,
-            ScalaConversions.none(),
-            nothing);
+            emptySeq(),
+            none(),
+            emptySeq());
     timestamps.put(
         column.exprId(),
         timestamp.copy(
-            made.toAttribute(),
+            replacement.toAttribute(),
             timestamp.dataType(),
             timestamp.timeZoneId(),
             timestamp.evalMode()));
-    return made;
+    return replacement;
   }
 
-  private static NamedExpression result(
-      NamedExpression result, Map<ExprId, Expression> timestamps) {
-    if (result instanceof Attribute) {
-      Expression timestamp = timestamps.get(result.exprId());
-      if (timestamp == null) return result;
-      Attribute column = (Attribute) result;
-      scala.Option<Metadata> metadata = new scala.Some<>(column.metadata());
-      return new Alias(
-          timestamp,
-          column.name(),
-          column.exprId(),
-          column.qualifier(),
-          metadata,
-          ScalaConversions.seq(new ArrayList<>()));
+  private static NamedExpression result(NamedExpression result, Map<ExprId, Cast> timestamps) {
+    if (!(result instanceof Attribute column)) {
+      Expression expression = (Expression) result;
+      return (NamedExpression)
+          expression.transformUp(
+              rewrite(
+                  node ->
+                      node instanceof Attribute each && timestamps.containsKey(each.exprId())
+                          ? timestamps.get(each.exprId())
+                          : node));
     }
-    return (NamedExpression) ((Expression) result).transformUp(new Timestamps(timestamps));
-  }
-
-  private static final class Timestamps extends scala.runtime.AbstractPartialFunction {
-    private final Map<ExprId, Expression> timestamps;
-
-    Timestamps(Map<ExprId, Expression> timestamps) {
-      this.timestamps = timestamps;
-    }
-
-    public boolean isDefinedAt(Object node) {
-      return node instanceof Attribute && timestamps.containsKey(((Attribute) node).exprId());
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      return isDefinedAt(node)
-          ? timestamps.get(((Attribute) node).exprId())
-          : otherwise.apply(node);
-    }
+    Cast timestamp = timestamps.get(column.exprId());
+    if (timestamp == null) return result;
+    return new Alias(
+        timestamp,
+        column.name(),
+        column.exprId(),
+        column.qualifier(),
+        new Some<>(column.metadata()),
+        emptySeq());
   }
 }

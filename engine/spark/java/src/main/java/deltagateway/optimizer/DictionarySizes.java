@@ -26,125 +26,130 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.StructField;
 
 /**
- * How many values of a column differ in the first row group of a Parquet file, by the size of its
- * dictionary: what no log says. It is no more than the table has, and where a writer gave up its
- * dictionary, or made none, at least some.
+ * Distinct counts of columns, which no log has, from the dictionaries in the first row group of a
+ * Parquet file. They are lower bounds of the table's.
  *
- * <p>A data file never changes, so what was found is kept by its path. A file that cannot be read
- * says nothing: the scan that needs it says why.
+ * <p>A data file never changes, so counts are cached by its path. A file that cannot be read has no
+ * counts; the scan that reads it reports the error.
  */
-public final class DictionarySizes {
-  /** Of a column that was not found. */
+final class DictionarySizes {
+  /** Marks a column that is not in the file. */
   private static final Count UNKNOWN = new Count(-1, false, false);
 
   /**
-   * Of a column without a dictionary, which writers leave away where values seldom repeat: what
-   * Postgres assumes.
+   * Assumed count for a column without a dictionary, which writers omit if values seldom repeat.
+   * PostgreSQL assumes the same.
    */
   private static final long MANY = 200;
 
-  /** A dictionary is no larger, as writers make them; it is read whole. */
+  /** Maximum size of a dictionary, which is read whole; writers make no larger ones. */
   private static final long BYTES_MAX = 4L << 20;
 
-  /** Files: there are few tables of which somebody asks. */
-  private static final int KEPT_MAX = 1_000;
+  private static final int CACHED_FILES_MAX = 1_000;
 
-  /** Path -> column, as the file calls it -> {@link Count}. */
-  private static final Map<String, Map<Object, Count>> KEPT =
+  /** Path -> column, by its name in the file -> count. */
+  private static final Map<String, Map<String, Count>> CACHE =
       Collections.synchronizedMap(
-          new LinkedHashMap(16, 0.75f, true) {
-            protected boolean removeEldestEntry(Map.Entry eldest) {
-              return size() > KEPT_MAX;
+          new LinkedHashMap<>(16, 0.75f, true) {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<String, Map<String, Count>> eldest) {
+              return size() > CACHED_FILES_MAX;
             }
           });
+
+  /**
+   * Distinct count of a row group. `isWhole`: the dictionary has all values; `isGivenUp`: the
+   * writer gave up a dictionary because it grew too large.
+   */
+  private record Count(long number, boolean isWhole, boolean isGivenUp) {}
 
   private DictionarySizes() {}
 
   /**
-   * Of those of the columns of an estimated scan of which nobody counted the values: column ->
-   * number. `valued` are those that filters compare with values, `joined` those by which rows are
-   * joined.
+   * Returns the counts of columns of an estimated scan without a distinct count. `valued` are the
+   * columns that filters compare with values, `joined` those by which rows are joined.
    *
-   * <p>A join by columns of few values makes many rows of few, and must not be taken for one by a
-   * key. So of the latter there is a number unless something says that their values seldom repeat:
-   * a writer gave up a dictionary because it grew, or the table has about as many rows as there are
-   * numbers between the lowest and the highest.
+   * <p>A join by columns of few values multiplies rows, and must not be taken for a join by a key.
+   * So a join column has a count unless it seems to be a key: a writer gave up a dictionary because
+   * it grew too large, or the table has about as many rows as there are numbers between the minimum
+   * and the maximum.
    */
   static Map<String, Long> counts(
       LogicalRelation leaf, PrunedFileIndex files, Set<String> valued, Set<Object> joined) {
-    Map<String, Object> physical = new HashMap<>();
-    Map<String, Long> counts = new HashMap<>();
+    // Column -> its name in the file.
+    Map<String, String> physical = new HashMap<>();
     Set<String> dense = new HashSet<>();
     StatementRequest.Scan scan = files.scan();
     ScanEstimate estimate = files.estimate();
     for (int i = 0; i < scan.read.length(); i++) {
-      String name = scan.read.fields()[i].name();
+      StructField field = scan.read.fields()[i];
+      String name = field.name();
       boolean isJoined = joined.contains(name);
-      JsonNode known =
-          isJoined || valued.contains(name) && !files.isKey(name)
-              ? estimate.columns.get(name)
-              : null;
+      if (!isJoined && (!valued.contains(name) || files.isKey(name))) continue;
+      JsonNode known = estimate.columns.get(name);
       if (known == null || isCounted(known.get("distinct"), isJoined, estimate)) continue;
-      boolean isBoolean =
-          scan.read.fields()[i].dataType() instanceof BooleanType; // which has no dictionary
       if (isDense(known, estimate)) dense.add(name);
-      if (!isBoolean) physical.put(name, scan.physical.fields()[i].name());
+      boolean hasDictionary = !(field.dataType() instanceof BooleanType);
+      if (hasDictionary) physical.put(name, scan.physical.fields()[i].name());
     }
-    Map<String, Count> found = new HashMap<>();
+    Map<String, Count> found = Map.of();
     if (estimate.largest != null && !scan.hidden && scan.format == null && !physical.isEmpty()) {
       found = counts(leaf, scan, scan.tableRoot().resolve(estimate.largest), physical);
     }
-    for (String each : physical.keySet()) {
-      Count count = found.get(each);
-      if (!joined.contains(each) && count != null || count != null && count.isWhole) {
-        counts.put(each, Long.valueOf(count.number));
-      } else if (joined.contains(each)
-          && !dense.contains(each)
-          && (count == null || !count.isGivenUp)) {
-        counts.put(each, Long.valueOf(EstimatedRelation.FEW_VALUES));
+    Map<String, Long> counts = new HashMap<>();
+    for (String name : physical.keySet()) {
+      Count count = found.get(name);
+      boolean isJoined = joined.contains(name);
+      if (count != null && (!isJoined || count.isWhole())) {
+        counts.put(name, count.number());
+      } else if (isJoined && !dense.contains(name) && (count == null || !count.isGivenUp())) {
+        counts.put(name, EstimatedRelation.FEW_VALUES);
       }
     }
     return counts;
   }
 
-  /** Numbers of which a key has all, or about half. */
+  /** Returns whether the rows may have at least half of all numbers between the bounds. */
   private static boolean isDense(JsonNode known, ScanEstimate estimate) {
     if (known.get("low").isNull() || known.get("high").isNull()) return false;
     BigDecimal width =
         new BigDecimal(known.get("high").asText())
             .subtract(new BigDecimal(known.get("low").asText()));
-    return width.compareTo(BigDecimal.valueOf(2 * estimate.rows.longValue())) < 0;
+    return width.compareTo(BigDecimal.valueOf(2 * estimate.rows)) < 0;
   }
 
-  /** As many as there are rows is only what they cannot exceed. */
+  /** Returns whether the log has a count that is more than the upper bound by the rows. */
   private static boolean isCounted(JsonNode distinct, boolean isJoined, ScanEstimate estimate) {
-    return !distinct.isNull() && !(isJoined && distinct.longValue() >= estimate.rows.longValue());
+    return !distinct.isNull() && !(isJoined && distinct.longValue() >= estimate.rows);
   }
 
-  /** `physical`: column -> what the file calls it. */
+  /** `physical`: column -> its name in the file. */
   private static Map<String, Count> counts(
-      LogicalRelation leaf, StatementRequest.Scan scan, Path file, Map<String, Object> physical) {
-    Map<Object, Count> kept = KEPT.get(file.toString());
-    if (kept == null || !kept.keySet().containsAll(physical.values())) {
-      Map<Object, Count> all = new HashMap<>(kept == null ? new HashMap<>() : kept);
-      for (Object each : physical.values()) all.put(each, UNKNOWN);
+      LogicalRelation leaf, StatementRequest.Scan scan, Path file, Map<String, String> physical) {
+    Map<String, Count> cached = CACHE.getOrDefault(file.toString(), Map.of());
+    if (!cached.keySet().containsAll(physical.values())) {
+      Map<String, Count> all = new HashMap<>(cached);
+      physical.values().forEach(each -> all.put(each, UNKNOWN));
       try {
         scan.tableRoot().ensureReal(file);
         read(conf(leaf, scan), file, all);
       } catch (IOException unreachable) {
-        return new HashMap<>();
+        return Map.of();
       } catch (RuntimeException unreadable) {
-        // It will be so the next time.
+        // Cached as unknown, since the next attempt would fail too.
       }
-      kept = all;
-      KEPT.put(file.toString(), kept);
+      cached = all;
+      CACHE.put(file.toString(), cached);
     }
     Map<String, Count> found = new HashMap<>();
-    for (Map.Entry<String, Object> column : physical.entrySet()) {
-      if (kept.get(column.getValue()) != UNKNOWN)
-        found.put(column.getKey(), kept.get(column.getValue()));
+    for (Map.Entry<String, String> column : physical.entrySet()) {
+      Count count = cached.get(column.getValue());
+      if (count != UNKNOWN) found.put(column.getKey(), count);
     }
     return found;
   }
@@ -155,30 +160,29 @@ public final class DictionarySizes {
     return VendedCredentials.with(scan.lease, conf, scan.tableRoot().path(), spark.sparkContext());
   }
 
-  /** Fills in `counts`, of columns by the names that the file has. */
-  private static void read(Configuration conf, Path path, Map<Object, Count> counts)
+  /** Sets the `counts` of the columns, by their names in the file. */
+  private static void read(Configuration conf, Path path, Map<String, Count> counts)
       throws IOException {
     HadoopInputFile file = HadoopInputFile.fromPath(path, conf);
-    ParquetFileReader reader =
-        ParquetFileReader.open(file, HadoopReadOptions.builder(conf).build());
-    try {
+    try (ParquetFileReader reader =
+        ParquetFileReader.open(file, HadoopReadOptions.builder(conf).build())) {
       if (reader.getRowGroups().isEmpty()) return;
       BlockMetaData group = reader.getRowGroups().get(0);
       for (ColumnChunkMetaData chunk : group.getColumns()) {
         String[] names = chunk.getPath().toArray();
-        if (names.length != 1 || !counts.containsKey(names[0])) continue;
-        counts.put(names[0], count(reader, group, chunk));
+        if (names.length == 1 && counts.containsKey(names[0])) {
+          counts.put(names[0], count(reader, group, chunk));
+        }
       }
-    } finally {
-      reader.close();
     }
   }
 
   private static Count count(
       ParquetFileReader reader, BlockMetaData group, ColumnChunkMetaData chunk) {
     long atLeast = Math.min(MANY, group.getRowCount());
-    if (!chunk.hasDictionaryPage() || isLarge(chunk))
+    if (!chunk.hasDictionaryPage() || isLarge(chunk)) {
       return new Count(atLeast, false, chunk.hasDictionaryPage());
+    }
     ColumnDescriptor column =
         reader.getFileMetaData().getSchema().getColumnDescription(chunk.getPath().toArray());
     DictionaryPage page = reader.getNextDictionaryReader().readDictionaryPage(column);
@@ -186,22 +190,6 @@ public final class DictionarySizes {
     EncodingStats pages = chunk.getEncodingStats();
     boolean isWhole = pages == null || !pages.hasNonDictionaryEncodedPages();
     return new Count(Math.max(page.getDictionarySize(), isWhole ? 1 : atLeast), isWhole, !isWhole);
-  }
-
-  /**
-   * How many values differ: all of a row group, or only some because its writer gave up the
-   * dictionary or made none.
-   */
-  private static final class Count {
-    final long number;
-    final boolean isWhole;
-    final boolean isGivenUp;
-
-    Count(long number, boolean isWhole, boolean isGivenUp) {
-      this.number = number;
-      this.isWhole = isWhole;
-      this.isGivenUp = isGivenUp;
-    }
   }
 
   private static boolean isLarge(ColumnChunkMetaData chunk) {

@@ -1,7 +1,10 @@
 package deltagateway.optimizer;
 
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.one;
+import static deltagateway.internals.ScalaConversions.rewrite;
+
 import com.fasterxml.jackson.databind.JsonNode;
-import deltagateway.internals.ScalaConversions;
 import deltagateway.scan.FilteredScan;
 import deltagateway.scan.PrunedFileIndex;
 import java.util.ArrayList;
@@ -18,8 +21,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.optimizer.BuildRight$;
 import org.apache.spark.sql.catalyst.plans.Inner$;
 import org.apache.spark.sql.catalyst.plans.LeftSemi$;
-import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.FileSourceScanExec;
 import org.apache.spark.sql.execution.FilterExec;
@@ -28,146 +29,117 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec;
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec;
 import org.apache.spark.sql.execution.joins.HashedRelation;
-import scala.collection.immutable.Seq;
 
 /**
- * Dynamic file pruning: a join whose one side was broadcast tells the scan on its other side which
- * keys it will find.
+ * Prunes the files of a scan by the keys of a broadcast relation that its rows are joined with.
  *
- * <p>Adaptive execution makes a stage when the broadcasts in it are there. Then this rule adds to
- * each scan below a join that keeps only rows with a match (inner, left semi) the condition that
- * each of its keys is among the broadcast ones, or between the lowest and the highest where there
- * are many. The condition follows from the join, so results cannot change; files and row groups
- * that cannot match are not read. Spark's own dynamic pruning knows partitions only; its setting
- * turns off both.
+ * <p>Adaptive execution creates a stage after the broadcasts in it have finished. This rule then
+ * adds conditions to each scan below a join that returns only rows with a match (inner, left semi):
+ * each key is one of the broadcast ones, or for many keys between their minimum and maximum. The
+ * condition follows from the join, so results do not change; files and row groups that cannot match
+ * are not read. Spark's own dynamic pruning only knows partitions; its setting disables both.
  */
-public final class DynamicFilePruning extends Rule {
+public final class DynamicFilePruning extends SwitchedRule<SparkPlan> {
   private final SparkSession session;
 
   public DynamicFilePruning(SparkSession session) {
+    super(OptimizerRule.DYNAMIC_FILE_PRUNING);
     this.session = session;
   }
 
-  public TreeNode apply(TreeNode plan) {
-    if (!session.sessionState().conf().dynamicPartitionPruningEnabled()) return plan;
-    IdentityHashMap<FileSourceScanExec, List<Expression>> found = new IdentityHashMap<>();
-    collect((SparkPlan) plan, found);
-    return found.isEmpty() ? plan : ((SparkPlan) plan).transformUp(new Narrowing(found));
+  /** A scan, and the column of it that a join key is. */
+  private record Source(FileSourceScanExec scan, AttributeReference column) {
+    /** Returns the minimum and the maximum of the column if the estimate has them; else null. */
+    long[] bounds() {
+      ScanEstimate estimate = ((PrunedFileIndex) scan.relation().location()).estimate();
+      JsonNode known = estimate == null ? null : estimate.columns.get(column.name());
+      if (known == null) return null;
+      JsonNode low = known.get("low");
+      JsonNode high = known.get("high");
+      boolean isKnown = low.isIntegralNumber() && high.isIntegralNumber();
+      return isKnown ? new long[] {low.longValue(), high.longValue()} : null;
+    }
   }
 
-  /** Fills `found`: scan -> list of conditions. */
-  private static void collect(SparkPlan plan, Map<FileSourceScanExec, List<Expression>> found) {
-    if (plan instanceof BroadcastHashJoinExec) collectJoin((BroadcastHashJoinExec) plan, found);
-    List<SparkPlan> children = ScalaConversions.list(plan.children());
-    for (int i = 0; i < children.size(); i++) collect(children.get(i), found);
+  @Override
+  SparkPlan rewritePlan(SparkPlan plan) {
+    if (!session.sessionState().conf().dynamicPartitionPruningEnabled()) return plan;
+    Map<SparkPlan, List<Expression>> conditions = new IdentityHashMap<>();
+    collect(plan, conditions);
+    if (conditions.isEmpty()) return plan;
+    return plan.transformUp(
+        rewrite(
+            node ->
+                conditions.containsKey(node)
+                    ? filtered((FileSourceScanExec) node, conditions.get(node))
+                    : node));
+  }
+
+  private static void collect(SparkPlan plan, Map<SparkPlan, List<Expression>> conditions) {
+    if (plan instanceof BroadcastHashJoinExec join) collectJoin(join, conditions);
+    list(plan.children()).forEach(child -> collect(child, conditions));
   }
 
   private static void collectJoin(
-      BroadcastHashJoinExec join, Map<FileSourceScanExec, List<Expression>> found) {
-    boolean drops =
+      BroadcastHashJoinExec join, Map<SparkPlan, List<Expression>> conditions) {
+    boolean dropsRows =
         join.joinType() == Inner$.MODULE$
-            || (join.joinType() == LeftSemi$.MODULE$ && join.buildSide() == BuildRight$.MODULE$);
-    if (!drops || !(join.buildPlan() instanceof BroadcastQueryStageExec)) return;
-    BroadcastQueryStageExec stage = (BroadcastQueryStageExec) join.buildPlan();
-    for (int at = 0; at < join.streamedKeys().size(); at++) {
-      Expression key = join.streamedKeys().apply(at);
-      Source source = source(join.streamedPlan(), key instanceof Cast ? ((Cast) key).child() : key);
+            || join.joinType() == LeftSemi$.MODULE$ && join.buildSide() == BuildRight$.MODULE$;
+    if (!dropsRows || !(join.buildPlan() instanceof BroadcastQueryStageExec stage)) return;
+    for (int i = 0; i < join.streamedKeys().size(); i++) {
+      Expression key = join.streamedKeys().apply(i);
+      Source source = source(join.streamedPlan(), key instanceof Cast cast ? cast.child() : key);
       if (source == null || !stage.isMaterialized()) continue;
-      Object built = ((Broadcast) stage.executeBroadcast()).value();
-      if (!(built instanceof HashedRelation)) return;
-      BroadcastJoinKeys keys = new BroadcastJoinKeys((HashedRelation) built, join.streamedKeys());
-      Expression condition = keys.condition(over(key, source.column), at, bounds(source));
+      Broadcast<Object> broadcast = stage.executeBroadcast();
+      if (!(broadcast.value() instanceof HashedRelation relation)) return;
+      Expression condition =
+          new BroadcastJoinKeys(relation, join.streamedKeys())
+              .condition(over(key, source.column()), i, source.bounds());
       if (condition == null) continue;
-      if (!found.containsKey(source.scan)) found.put(source.scan, new ArrayList<>());
-      found.get(source.scan).add(condition);
+      conditions.computeIfAbsent(source.scan(), scan -> new ArrayList<>()).add(condition);
     }
   }
 
-  /** The lowest and the highest value of the column, as far as they were asked for; else null. */
-  private static long[] bounds(Source source) {
-    ScanEstimate estimate = ((PrunedFileIndex) source.scan.relation().location()).estimate();
-    JsonNode known =
-        estimate == null ? null : estimate.columns.get(((Attribute) source.column).name());
-    if (known == null
-        || !known.get("low").isIntegralNumber()
-        || !known.get("high").isIntegralNumber()) return null;
-    return new long[] {known.get("low").longValue(), known.get("high").longValue()};
-  }
-
-  /** The key with the scan's own column in it. */
+  /** Returns the key with the scan's own column. */
   private static Expression over(Expression key, Expression column) {
-    if (!(key instanceof Cast)) return column;
-    List<Expression> child = new ArrayList<>();
-    child.add(column);
-    return ((Cast) key).withNewChildren(ScalaConversions.seq(child));
+    return key instanceof Cast cast ? cast.withNewChildren(one(column)) : column;
   }
 
-  /** Where a column comes from, if nothing on the way needs the rows that would be missing. */
-  private static Source source(SparkPlan plan, Expression column) {
-    if (!(column instanceof AttributeReference)) return null;
-    if (plan instanceof FileSourceScanExec) {
-      return FilteredScan.isOurs(plan) ? new Source((FileSourceScanExec) plan, column) : null;
+  /** Returns the source of a column if no operator in between needs the rows without a match. */
+  private static Source source(SparkPlan plan, Object expression) {
+    if (!(expression instanceof AttributeReference column)) return null;
+    if (plan instanceof FileSourceScanExec scan) {
+      return FilteredScan.isOurs(plan) ? new Source(scan, column) : null;
     }
-    if (plan instanceof FilterExec) return source(((FilterExec) plan).child(), column);
-    if (plan instanceof ProjectExec) {
-      return source(
-          ((ProjectExec) plan).child(),
-          origin(((ProjectExec) plan).projectList(), (Attribute) column));
+    if (plan instanceof FilterExec filter) return source(filter.child(), column);
+    if (plan instanceof ProjectExec project) {
+      return source(project.child(), origin(project, column));
     }
-    if (plan instanceof BroadcastHashJoinExec) {
-      SparkPlan streamed = ((BroadcastHashJoinExec) plan).streamedPlan();
-      return streamed.outputSet().contains((Attribute) column) ? source(streamed, column) : null;
+    if (plan instanceof BroadcastHashJoinExec join) {
+      SparkPlan streamed = join.streamedPlan();
+      return streamed.outputSet().contains(column) ? source(streamed, column) : null;
     }
     return null;
   }
 
-  /** What a projection makes a column of. */
-  private static Expression origin(Seq<NamedExpression> projection, Attribute column) {
-    for (int i = 0; i < projection.size(); i++) {
-      NamedExpression each = projection.apply(i);
-      if (each.exprId().equals(column.exprId()))
-        return each instanceof Alias ? ((Alias) each).child() : (Expression) each;
-    }
-    return null;
-  }
-
-  private static final class Source {
-    final FileSourceScanExec scan;
-    final Expression column;
-
-    Source(FileSourceScanExec scan, Expression column) {
-      this.scan = scan;
-      this.column = column;
-    }
-  }
-
-  private static final class Narrowing extends scala.runtime.AbstractPartialFunction {
-    private final Map<FileSourceScanExec, List<Expression>> found;
-
-    Narrowing(Map<FileSourceScanExec, List<Expression>> found) {
-      this.found = found;
-    }
-
-    public boolean isDefinedAt(Object node) {
-      return found.containsKey(node);
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      FileSourceScanExec scan = (FileSourceScanExec) node;
-      List<Expression> onConstants = new ArrayList<>();
-      List<Expression> onData = new ArrayList<>();
-      List<Expression> conditions = found.get(node);
-      for (int i = 0; i < conditions.size(); i++) {
-        Expression condition = conditions.get(i);
-        (isOnConstant(scan, condition) ? onConstants : onData).add(condition);
+  /** Returns the expression of a projection that a column is. */
+  private static Object origin(ProjectExec project, Attribute column) {
+    for (NamedExpression each : list(project.projectList())) {
+      if (each.exprId().equals(column.exprId())) {
+        return each instanceof Alias alias ? alias.child() : each;
       }
-      return FilteredScan.of(scan, onConstants, onData);
     }
+    return null;
+  }
 
-    private static boolean isOnConstant(FileSourceScanExec scan, Expression condition) {
-      String name = ((Attribute) condition.references().head()).name();
-      return scan.relation().partitionSchema().getFieldIndex(name).isDefined();
+  private static FileSourceScanExec filtered(FileSourceScanExec scan, List<Expression> conditions) {
+    List<Expression> onConstants = new ArrayList<>();
+    List<Expression> onData = new ArrayList<>();
+    for (Expression each : conditions) {
+      String column = ((Attribute) each.references().head()).name();
+      boolean isConstant = scan.relation().partitionSchema().getFieldIndex(column).isDefined();
+      (isConstant ? onConstants : onData).add(each);
     }
+    return FilteredScan.of(scan, onConstants, onData);
   }
 }

@@ -1,6 +1,7 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
+import static deltagateway.internals.ScalaConversions.list;
+
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -25,116 +26,108 @@ import org.apache.spark.sql.catalyst.expressions.StringRegexExpression;
 import org.apache.spark.sql.types.StringType;
 
 /**
- * The filters of which Spark's cost model knows how many rows they leave. Of others, such as LIKE,
- * it takes it that they leave all, and would order joins as if the most selective filter of a query
- * were none.
+ * Filters whose selectivity Spark's cost model can estimate. It assumes that others, such as LIKE,
+ * accept all rows, and would order joins as if the most selective filter of a query did not exist.
  */
-public final class EstimatedFilters {
+final class EstimatedFilters {
   private EstimatedFilters() {}
 
   static boolean areAll(List<Expression> filters) {
-    for (int i = 0; i < filters.size(); i++) {
-      if (!isOne(filters.get(i))) return false;
-    }
-    return true;
+    return filters.stream().allMatch(EstimatedFilters::isEstimable);
   }
 
-  /** Whether one of the filters says which values a column has. */
+  /** Returns whether a filter lists the values of a column. */
   static boolean hasValues(List<Expression> filters) {
-    for (int i = 0; i < filters.size(); i++) {
-      Expression filter = filters.get(i);
-      boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
-      boolean isList = filter instanceof In || filter instanceof InSet;
-      if ((isEquality || isList) && isPlain(ScalaConversions.list(filter.children()), true))
-        return true;
-    }
-    return false;
+    return filters.stream()
+        .anyMatch(
+            filter ->
+                (isEquality(filter) || isList(filter))
+                    && areColumnsAndLiterals(list(filter.children()), true));
   }
 
-  /**
-   * Whether one of the filters, which all have to hold, is of a kind that mostly leaves few rows.
-   */
+  /** Returns whether one of the filters, which are a conjunction, usually accepts few rows. */
   static boolean haveSelective(List<Expression> filters) {
-    for (int i = 0; i < filters.size(); i++) {
-      Expression filter = filters.get(i);
-      boolean isPattern =
-          filter instanceof StringPredicate || filter instanceof StringRegexExpression;
-      if (isPattern || hasValues(filters.subList(i, i + 1))) return true;
-    }
-    return false;
+    return filters.stream()
+        .anyMatch(
+            filter ->
+                filter instanceof StringPredicate
+                    || filter instanceof StringRegexExpression
+                    || hasValues(List.of(filter)));
   }
 
-  /** Adds the columns of which filters say that they have, or have not, some values. */
+  /** Adds the columns that filters compare with listed values, also by negation. */
   static void addValued(List<Expression> filters, Set<String> names) {
-    for (int i = 0; i < filters.size(); i++) {
-      Expression filter = filters.get(i);
-      List<Expression> children = ScalaConversions.list(filter.children());
+    for (Expression filter : filters) {
+      List<Expression> children = list(filter.children());
       addValued(children, names);
-      boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
-      if (!isEquality && !(filter instanceof In) && !(filter instanceof InSet)) continue;
-      for (int j = 0; j < children.size(); j++) {
-        if (children.get(j) instanceof Attribute) names.add(((Attribute) children.get(j)).name());
+      if (!isEquality(filter) && !isList(filter)) continue;
+      for (Expression child : children) {
+        if (child instanceof Attribute column) names.add(column.name());
       }
     }
   }
 
   /**
-   * Adds the ids of columns without whose bounds nobody can guess how many rows have a column that
-   * is less than another one: of each two, if possible, not the one that is compared with a value
-   * as well.
+   * Adds, for each inequality of two columns, the id of one whose bounds the cost model would use
+   * to guess a selectivity. If possible it is not a column that is also compared with a value.
    */
-  static void addGuessed(Expression condition, Set<Object> ids) {
-    Set<ExprId> compared = new HashSet<>();
-    List<ExprId[]> pairs = new ArrayList<>();
-    addCompared(condition, compared, pairs);
-    for (int i = 0; i < pairs.size(); i++) {
-      Object left = pairs.get(i)[0];
-      Object right = pairs.get(i)[1];
-      if (!ids.contains(left) && !ids.contains(right))
-        ids.add(compared.contains(left) ? right : left);
+  static void addComparedColumns(Expression condition, Set<ExprId> ids) {
+    Set<ExprId> withValues = new HashSet<>();
+    List<BinaryComparison> inequalities = new ArrayList<>();
+    addComparisons(condition, withValues, inequalities);
+    for (BinaryComparison each : inequalities) {
+      ExprId left = ((Attribute) each.left()).exprId();
+      ExprId right = ((Attribute) each.right()).exprId();
+      if (!ids.contains(left) && !ids.contains(right)) {
+        ids.add(withValues.contains(left) ? right : left);
+      }
     }
   }
 
-  private static void addCompared(
-      Expression condition, Set<ExprId> withValues, List<ExprId[]> pairs) {
-    List<Expression> children = ScalaConversions.list(condition.children());
-    if (!(condition instanceof BinaryComparison)) {
-      for (int i = 0; i < children.size(); i++) addCompared(children.get(i), withValues, pairs);
+  private static void addComparisons(
+      Expression condition, Set<ExprId> withValues, List<BinaryComparison> inequalities) {
+    if (!(condition instanceof BinaryComparison comparison)) {
+      list(condition.children()).forEach(each -> addComparisons(each, withValues, inequalities));
       return;
     }
-    Expression left = children.get(0);
-    Expression right = children.get(1);
-    boolean isEquality = condition instanceof EqualTo || condition instanceof EqualNullSafe;
-    if (left instanceof Attribute && right instanceof Attribute) {
-      if (!isEquality)
-        pairs.add(new ExprId[] {((Attribute) left).exprId(), ((Attribute) right).exprId()});
-    } else if (left instanceof Attribute) {
-      withValues.add(((Attribute) left).exprId());
-    } else if (right instanceof Attribute) {
-      withValues.add(((Attribute) right).exprId());
+    var left = comparison.left() instanceof Attribute column ? column : null;
+    var right = comparison.right() instanceof Attribute column ? column : null;
+    if (left != null && right != null) {
+      if (!isEquality(condition)) inequalities.add(comparison);
+    } else if (left != null) {
+      withValues.add(left.exprId());
+    } else if (right != null) {
+      withValues.add(right.exprId());
     }
   }
 
-  private static boolean isOne(Expression filter) {
-    if (filter instanceof Literal || filter instanceof IsNull || filter instanceof IsNotNull)
+  private static boolean isEstimable(Expression filter) {
+    if (filter instanceof Literal || filter instanceof IsNull || filter instanceof IsNotNull) {
       return true;
-    if (filter instanceof AttributeReference)
-      return true; // a BOOLEAN, which seldom leaves few rows
-    List<Expression> children = ScalaConversions.list(filter.children());
-    if (filter instanceof And || filter instanceof Or || filter instanceof Not)
+    }
+    if (filter instanceof AttributeReference) return true; // a BOOLEAN, which accepts many rows
+    List<Expression> children = list(filter.children());
+    if (filter instanceof And || filter instanceof Or || filter instanceof Not) {
       return areAll(children);
-    if (filter instanceof In || filter instanceof InSet) return isPlain(children, true);
-    boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
-    return filter instanceof BinaryComparison && isPlain(children, isEquality);
+    }
+    if (isList(filter)) return areColumnsAndLiterals(children, true);
+    return filter instanceof BinaryComparison
+        && areColumnsAndLiterals(children, isEquality(filter));
   }
 
-  /** Columns and values, and texts only where these may be. */
-  private static boolean isPlain(List<Expression> operands, boolean texts) {
-    for (int i = 0; i < operands.size(); i++) {
-      Expression each = operands.get(i);
-      if (!(each instanceof AttributeReference) && !(each instanceof Literal)) return false;
-      if (!texts && each.dataType() instanceof StringType) return false;
-    }
-    return true;
+  private static boolean isEquality(Expression filter) {
+    return filter instanceof EqualTo || filter instanceof EqualNullSafe;
+  }
+
+  private static boolean isList(Expression filter) {
+    return filter instanceof In || filter instanceof InSet;
+  }
+
+  private static boolean areColumnsAndLiterals(List<Expression> operands, boolean allowsStrings) {
+    return operands.stream()
+        .allMatch(
+            operand ->
+                (operand instanceof AttributeReference || operand instanceof Literal)
+                    && (allowsStrings || !(operand.dataType() instanceof StringType)));
   }
 }

@@ -1,20 +1,29 @@
 package deltagateway.optimizer;
 
+import static deltagateway.internals.ScalaConversions.emptySeq;
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.none;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import com.fasterxml.jackson.databind.JsonNode;
-import deltagateway.internals.ScalaConversions;
 import deltagateway.scan.PrunedFileIndex;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeMap;
 import org.apache.spark.sql.catalyst.expressions.AttributeMap$;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.plans.logical.ColumnStat;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils$;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.read.streaming.SparkDataStream;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.sources.BaseRelation;
@@ -33,50 +42,74 @@ import org.apache.spark.sql.types.ShortType$;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.TimestampType$;
+import scala.Option;
+import scala.Some;
+import scala.Tuple2;
+import scala.collection.immutable.Seq;
+import scala.math.BigInt;
 
 /**
- * A table's files with the {@link ScanEstimate} of those that are left, as Spark's cost model asks
- * for it.
+ * Relation with the statistics that Spark's cost model needs, from the {@link ScanEstimate} of its
+ * remaining files.
  *
- * <p>Spark estimates with arithmetic of its own for each type, and fails for types that it does not
- * expect; so columns have statistics only if they are of one that it knows, and bounds only if
- * their numbers are finite. How many values of a text or a floating point number differ no log
- * says: where rows are joined or grouped by it, it is taken for a key; else, so that a condition on
- * it is not thought to leave next to nothing, for one of a few values. Only where joins are ordered
- * is it asked how many are in one of the files ({@link DictionarySizes}), of numbers by which rows
- * are joined too: to join in a worse order costs little, unless a join multiplies rows because what
- * was taken for a key has few values; but what is broadcast because few values were taken to be
- * rare has to fit into memory when one of them is not.
+ * <p>Spark has its own arithmetic for each type, and fails for types that it does not expect; so
+ * columns have statistics only if their type is supported, and bounds only if their numbers are
+ * finite. No log has the distinct count of strings and floating point numbers. Such a column is
+ * assumed to be a key if rows are joined or grouped by it, else to have a few values, so that a
+ * condition on it is not estimated to accept almost nothing. While joins are ordered, the
+ * dictionary of one file ({@link DictionarySizes}) gives distinct counts, also of numbers that rows
+ * are joined by: a worse order costs little, except when a join multiplies rows because an assumed
+ * key has few values; but a relation that is broadcast because few values were assumed to be rare
+ * must fit into memory if one of them is frequent.
  *
- * <p>It is public, for Spark copies it by its constructor. A copy that Spark makes otherwise may be
- * a plain relation, whose size is still that of the files that are left.
+ * <p>The class is public because Spark copies it by its constructor. Other copies may be plain
+ * relations, whose size is still that of the remaining files.
  */
 public final class EstimatedRelation extends LogicalRelation {
+  private static final long serialVersionUID = 1L;
+
+  /** Assumed distinct count of a column that is no key. */
   static final long FEW_VALUES = 3;
+
   private static final AttributeMap<ColumnStat> NO_STATISTICS =
-      AttributeMap$.MODULE$.apply(ScalaConversions.seq(new ArrayList<>()));
+      AttributeMap$.MODULE$.apply(emptySeq());
+  private static final Set<DataType> BOUNDED =
+      Set.of(
+          ByteType$.MODULE$,
+          ShortType$.MODULE$,
+          IntegerType$.MODULE$,
+          LongType$.MODULE$,
+          DateType$.MODULE$,
+          TimestampType$.MODULE$);
+  private static final Set<DataType> UNBOUNDED =
+      Set.of(
+          FloatType$.MODULE$,
+          DoubleType$.MODULE$,
+          BooleanType$.MODULE$,
+          BinaryType$.MODULE$,
+          StringType$.MODULE$);
 
   public EstimatedRelation(LogicalRelation leaf, PrunedFileIndex files) {
     this(leaf, files, null);
   }
 
-  /** `spark` is the session of a plan that is kept for others; null: the leaf's. */
+  /** `spark` is the session for a cached plan; null: the leaf's. */
   public EstimatedRelation(LogicalRelation leaf, PrunedFileIndex files, SparkSession spark) {
     this(
         over((HadoopFsRelation) leaf.relation(), files, spark),
-        leaf.output(),
+        seq(list(leaf.output()).stream().map(AttributeReference.class::cast).toList()),
         leaf.catalogTable(),
         leaf.isStreaming(),
         leaf.stream());
   }
 
-  /** As Spark's, which makes copies by it. */
+  /** Has the parameters of Spark's constructor, which it makes copies by. */
   public EstimatedRelation(
       BaseRelation relation,
-      scala.collection.immutable.Seq output,
-      scala.Option table,
+      Seq<AttributeReference> output,
+      Option<CatalogTable> table,
       boolean isStreaming,
-      scala.Option stream) {
+      Option<SparkDataStream> stream) {
     super(relation, output, table, isStreaming, stream);
   }
 
@@ -93,20 +126,23 @@ public final class EstimatedRelation extends LogicalRelation {
   }
 
   /**
-   * Not to a plain relation of the same files: Spark would keep that one. What is compared to be
-   * reused is plain.
+   * Returns false for a plain relation of the same files: a rule's result that is equal to its
+   * input is discarded. Exchanges that may be reused have plain relations.
    */
+  @Override
   public boolean canEqual(Object other) {
     return other instanceof EstimatedRelation;
   }
 
+  @Override
   public boolean equals(Object other) {
-    return other instanceof EstimatedRelation
-        && counted().equals(((EstimatedRelation) other).counted())
-        && unbounded().equals(((EstimatedRelation) other).unbounded())
+    return other instanceof EstimatedRelation that
+        && counted().equals(that.counted())
+        && unbounded().equals(that.unbounded())
         && super.equals(other);
   }
 
+  @Override
   public int hashCode() {
     return super.hashCode();
   }
@@ -120,85 +156,75 @@ public final class EstimatedRelation extends LogicalRelation {
   }
 
   /**
-   * The one by which nothing is ordered any more; `guessed` are the ids of columns that it is
-   * without bounds of.
+   * Returns the relation without the statistics that only serve to order joins, and without the
+   * bounds of the columns with ids in `compared`.
    */
-  EstimatedRelation ordered(Set<?> guessed) {
+  EstimatedRelation forBroadcasts(Set<ExprId> compared) {
     Set<String> unbounded = new HashSet<>();
-    for (int i = 0; i < output().size(); i++) {
-      Attribute column = output().apply(i);
-      if (guessed.contains(column.exprId())) unbounded.add(column.name());
+    for (Attribute column : list(output())) {
+      if (compared.contains(column.exprId())) unbounded.add(column.name());
     }
-    PrunedFileIndex ordered = RemainingFiles.index(this).ordered(unbounded);
-    if (counted().equals(ordered.counted()) && unbounded().equals(unbounded)) return this;
-    return new EstimatedRelation(this, ordered);
+    PrunedFileIndex files = RemainingFiles.index(this).ordered(unbounded);
+    boolean isSame = counted().equals(files.counted()) && unbounded().equals(unbounded);
+    return isSame ? this : new EstimatedRelation(this, files);
   }
 
+  @Override
   public Statistics computeStats() {
     PrunedFileIndex files = RemainingFiles.index(this);
     ScanEstimate estimate = files.estimate();
     if (estimate == null || estimate.rows == null) return super.computeStats();
-    if (estimate.columns.isEmpty()) return ofUnknownRows(estimate.rows.longValue());
-    List<scala.Tuple2<Attribute, ColumnStat>> columns = new ArrayList<>();
-    for (int i = 0; i < output().size(); i++) {
-      Attribute column = output().apply(i);
+    if (estimate.columns.isEmpty()) return ofAllRows(estimate.rows);
+    List<Tuple2<Attribute, ColumnStat>> columns = new ArrayList<>();
+    for (Attribute column : list(output())) {
       JsonNode known = estimate.columns.get(column.name());
       if (known == null || !hasStatistics(column.dataType())) continue;
-      long rows = estimate.rows.longValue();
-      Long counted = counted().get(column.name());
-      long unknown = files.isKey(column.name()) ? Long.MAX_VALUE : FEW_VALUES;
-      ColumnStat found =
-          statistics(
-              known,
-              column.dataType(),
-              rows,
-              counted,
-              unknown,
-              unbounded().contains(column.name()));
-      // Spark takes it that nothing is joined by columns without bounds, but for texts.
+      ColumnStat statistics = statistics(column, known, estimate.rows);
+      // Spark estimates that a join by a column without bounds returns no rows, except for strings.
       boolean isBounded =
-          found.min().isDefined() && found.max().isDefined() || isText(column.dataType());
-      if (isBounded || !files.isJoinKey(column.name()))
-        columns.add(new scala.Tuple2<>(column, found));
+          statistics.min().isDefined() && statistics.max().isDefined() || isText(column.dataType());
+      if (isBounded || !files.isJoinKey(column.name())) {
+        columns.add(new Tuple2<>(column, statistics));
+      }
     }
-    AttributeMap<ColumnStat> byColumn = AttributeMap$.MODULE$.apply(ScalaConversions.seq(columns));
     return new Statistics(
-        big(Math.max(estimate.bytes, 1)),
-        new scala.Some<>(big(estimate.rows.longValue())),
-        byColumn,
+        BigInt.apply(Math.max(estimate.bytes, 1)),
+        new Some<>(BigInt.apply(estimate.rows)),
+        AttributeMap$.MODULE$.apply(seq(columns)),
         false);
   }
 
-  /**
-   * `counted` is how many values differ in one of the files, `unknown` how many do where nothing is
-   * known.
-   */
-  private static ColumnStat statistics(
-      JsonNode known, DataType type, long rows, Long counted, long unknown, boolean isUnbounded) {
+  private ColumnStat statistics(Attribute column, JsonNode known, long rows) {
+    DataType type = column.dataType();
+    boolean isKey = RemainingFiles.index(this).isKey(column.name());
+    Long counted = counted().get(column.name());
     long nulls = known.get("nulls").isNull() ? 0 : Math.min(known.get("nulls").longValue(), rows);
-    long distinct = Math.min(counted == null ? unknown : counted.longValue(), rows - nulls);
-    if (counted == null && !known.get("distinct").isNull())
+    long assumed = isKey ? Long.MAX_VALUE : FEW_VALUES;
+    long distinct = Math.min(counted == null ? assumed : counted, rows - nulls);
+    if (counted == null && !known.get("distinct").isNull()) {
       distinct = known.get("distinct").longValue();
-    scala.Option<Object> size = new scala.Some<>(Long.valueOf(type.defaultSize()));
+    }
+    boolean hasBounds = !unbounded().contains(column.name());
+    Option<Object> bytes = new Some<>((long) type.defaultSize());
     return new ColumnStat(
-        new scala.Some<>(big(Math.max(Math.min(distinct, rows), 1))),
-        isUnbounded ? ScalaConversions.none() : bound(known.get("low"), type),
-        isUnbounded ? ScalaConversions.none() : bound(known.get("high"), type),
-        new scala.Some<>(big(nulls)),
-        size,
-        size,
-        ScalaConversions.none(),
+        new Some<>(BigInt.apply(Math.max(Math.min(distinct, rows), 1))),
+        hasBounds ? bound(known.get("low"), type) : none(),
+        hasBounds ? bound(known.get("high"), type) : none(),
+        new Some<>(BigInt.apply(nulls)),
+        bytes,
+        bytes,
+        none(),
         2);
   }
 
   /**
-   * Nobody knows how many of the rows a filter leaves. They take no more memory than all, which is
-   * more than the files take: Spark would broadcast what it takes to be as small as these.
+   * Returns the size of all rows in memory, for filters with an unknown selectivity. Files are
+   * smaller: by their size Spark would broadcast too much.
    */
-  private Statistics ofUnknownRows(long rows) {
-    scala.math.BigInt bytes =
-        big(rows).$times(EstimationUtils$.MODULE$.getSizePerRow(output(), NO_STATISTICS));
-    return new Statistics(bytes.max(big(1)), ScalaConversions.none(), NO_STATISTICS, false);
+  private Statistics ofAllRows(long rows) {
+    BigInt rowBytes = EstimationUtils$.MODULE$.getSizePerRow(output(), NO_STATISTICS);
+    BigInt bytes = BigInt.apply(rows).$times(rowBytes).max(BigInt.apply(1));
+    return new Statistics(bytes, none(), NO_STATISTICS, false);
   }
 
   private static boolean isText(DataType type) {
@@ -206,40 +232,21 @@ public final class EstimatedRelation extends LogicalRelation {
   }
 
   private static boolean hasStatistics(DataType type) {
-    return type instanceof DecimalType
-        || hasWholeBounds(type)
-        || type.equals(FloatType$.MODULE$)
-        || type.equals(DoubleType$.MODULE$)
-        || type.equals(BooleanType$.MODULE$)
-        || type.equals(BinaryType$.MODULE$)
-        || type.equals(StringType$.MODULE$);
+    return type instanceof DecimalType || BOUNDED.contains(type) || UNBOUNDED.contains(type);
   }
 
-  private static boolean hasWholeBounds(DataType type) {
-    return type.equals(ByteType$.MODULE$)
-        || type.equals(ShortType$.MODULE$)
-        || type.equals(IntegerType$.MODULE$)
-        || type.equals(LongType$.MODULE$)
-        || type.equals(DateType$.MODULE$)
-        || type.equals(TimestampType$.MODULE$);
-  }
-
-  /** A bound as Spark holds a value of the type. */
-  private static scala.Option<Object> bound(JsonNode value, DataType type) {
-    if (value.isNull()) return ScalaConversions.none();
+  /** Returns a bound in the class in which Spark stores values of the type. */
+  private static Option<Object> bound(JsonNode value, DataType type) {
+    if (value.isNull()) return none();
     if (type instanceof DecimalType) {
-      java.math.BigDecimal number = new java.math.BigDecimal(value.textValue());
-      return new scala.Some<>(Decimal.apply(new scala.math.BigDecimal(number)));
+      var number = new BigDecimal(value.textValue());
+      return new Some<>(Decimal.apply(new scala.math.BigDecimal(number)));
     }
-    if (!hasWholeBounds(type)) return ScalaConversions.none();
+    if (!BOUNDED.contains(type)) return none();
     long number = value.longValue();
-    if (type.equals(ByteType$.MODULE$)) return new scala.Some<>(Byte.valueOf((byte) number));
-    if (type.equals(ShortType$.MODULE$)) return new scala.Some<>(Short.valueOf((short) number));
+    if (type.equals(ByteType$.MODULE$)) return new Some<>((byte) number);
+    if (type.equals(ShortType$.MODULE$)) return new Some<>((short) number);
     boolean isInt = type.equals(IntegerType$.MODULE$) || type.equals(DateType$.MODULE$);
-    return new scala.Some<>(isInt ? (Object) Integer.valueOf((int) number) : Long.valueOf(number));
-  }
-
-  private static scala.math.BigInt big(long number) {
-    return scala.math.BigInt.apply(number);
+    return isInt ? new Some<>((int) number) : new Some<>(number);
   }
 }

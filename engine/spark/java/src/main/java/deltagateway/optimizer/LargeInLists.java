@@ -1,13 +1,18 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.orNull;
+import static deltagateway.internals.ScalaConversions.rewrite;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.analysis.AnsiTypeCoercion$;
 import org.apache.spark.sql.catalyst.analysis.TypeCoercion$;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.In;
@@ -17,140 +22,102 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
-import org.apache.spark.sql.internal.SQLConf$;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.NullType$;
+import scala.Some;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * `x IN (1, 2, …)` with a long list in a condition, as the set of values that Spark's optimizer
- * makes of it (OptimizeIn).
+ * Converts `x IN (1, 2, …)` with a long list of literals in a condition into the set of values that
+ * Spark's optimizer would make of it (OptimizeIn).
  *
- * <p>Each literal is a node that all rules of Spark's analyzer and optimizer walk over, and that
- * its type coercion puts a cast on: seconds for a hundred thousand. So the list is taken from the
- * plan before it is analyzed ({@link #hidden}), and comes back as a set as soon as the type of `x`
- * is known ({@link #settled}), with the values in the type that Spark's coercion compares them in.
- * Where that is not plain (no common type, a value that fails its cast, texts with a collation or
- * of type CHAR) the list itself comes back, and Spark does, or says, what it always does.
+ * <p>Each literal is a node that all rules of Spark's analyzer and optimizer visit, and that type
+ * coercion wraps in a cast: seconds for a hundred thousand. So {@link Hide} removes the list from
+ * the plan before it is analyzed, and {@link Restore} adds it again as a set once the type of `x`
+ * is resolved, with the values in the type in which Spark compares them. In other cases (no common
+ * type, a value that fails its cast, strings with a collation or of type CHAR) the list itself is
+ * restored, so Spark returns its usual result or error.
  */
 public final class LargeInLists {
   private static final int VALUES_MIN = 1000;
-  private static final Set<String> PLAIN = new HashSet<>();
-
-  static {
-    String names =
-        "boolean tinyint smallint int bigint float double date timestamp timestamp_ntz binary"
-            + " string void";
-    String[] all = names.split(" ");
-    for (int i = 0; i < all.length; i++) PLAIN.add(all[i]);
-  }
+  private static final Set<String> PLAIN =
+      Set.of(
+          "boolean",
+          "tinyint",
+          "smallint",
+          "int",
+          "bigint",
+          "float",
+          "double",
+          "date",
+          "timestamp",
+          "timestamp_ntz",
+          "binary",
+          "string",
+          "void");
 
   private LargeInLists() {}
 
-  /**
-   * The rule that takes lists out of conditions; a selected value keeps its own, of which its
-   * column has the name.
-   */
-  public static Rule<?> hidden() {
-    return new Hidden();
-  }
+  /** Hides lists in conditions; elsewhere the name of a column contains the list. */
+  public static final class Hide extends SwitchedRule<LogicalPlan> {
+    public Hide() {
+      super(OptimizerRule.LARGE_IN_LISTS);
+    }
 
-  /** The rule that puts them back. */
-  public static Rule<?> settled() {
-    return new Settled();
-  }
-
-  private static final class Hidden extends Rule {
-    public TreeNode apply(TreeNode plan) {
-      return ((LogicalPlan) plan).resolveOperatorsUp(new Conditions());
+    @Override
+    LogicalPlan rewritePlan(LogicalPlan plan) {
+      return inConditions(plan, LargeInLists::hidden);
     }
   }
 
-  private static final class Settled extends Rule {
-    public TreeNode apply(TreeNode plan) {
-      return ((LogicalPlan) plan).resolveOperatorsUp(new InConditions());
+  /** Restores hidden lists. It has no switch: a plan may have been parsed before one changed. */
+  public static final class Restore extends Rule<LogicalPlan> {
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+      return inConditions(plan, LargeInLists::restored);
     }
   }
 
-  private static boolean hasCondition(Object node) {
-    return node instanceof Filter || node instanceof Join;
+  private static LogicalPlan inConditions(LogicalPlan plan, UnaryOperator<Expression> change) {
+    return plan.resolveOperatorsUp(
+        rewrite(
+            node ->
+                node instanceof Filter || node instanceof Join
+                    ? node.transformExpressionsUp(rewrite(change::apply))
+                    : node));
   }
 
-  private static final class Conditions extends scala.runtime.AbstractPartialFunction {
-    public boolean isDefinedAt(Object node) {
-      return hasCondition(node);
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      return ((LogicalPlan) node).transformExpressionsUp(new Hiding());
-    }
+  private static Expression hidden(Expression expression) {
+    return expression instanceof In in
+            && in.list().size() >= VALUES_MIN
+            && list(in.list()).stream().allMatch(Literal.class::isInstance)
+        ? new OpaqueIn(in.value(), in.list())
+        : expression;
   }
 
-  private static final class InConditions extends scala.runtime.AbstractPartialFunction {
-    public boolean isDefinedAt(Object node) {
-      return hasCondition(node);
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      return ((LogicalPlan) node).transformExpressionsUp(new Settling());
-    }
+  private static Expression restored(Expression expression) {
+    if (!(expression instanceof OpaqueIn hidden) || !hidden.value.resolved()) return expression;
+    Expression set = set(hidden.value, list(hidden.list));
+    return set == null ? new In(hidden.value, hidden.list) : set;
   }
 
-  private static final class Hiding extends scala.runtime.AbstractPartialFunction {
-    public boolean isDefinedAt(Object node) {
-      if (!(node instanceof In) || ((In) node).list().size() < VALUES_MIN) return false;
-      for (scala.collection.Iterator<Expression> all = ((In) node).list().iterator();
-          all.hasNext(); ) {
-        if (!(all.next() instanceof Literal)) return false;
-      }
-      return true;
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      return new OpaqueIn(((In) node).value(), ((In) node).list());
-    }
-  }
-
-  private static final class Settling extends scala.runtime.AbstractPartialFunction {
-    public boolean isDefinedAt(Object node) {
-      return node instanceof OpaqueIn && ((OpaqueIn) node).value.resolved();
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      OpaqueIn hidden = (OpaqueIn) node;
-      Expression value = hidden.value;
-      Expression set = set(value, hidden.list);
-      return set == null ? new In(value, hidden.list) : set;
-    }
-  }
-
-  /** Null where the list has to do. */
-  private static Expression set(Expression value, scala.collection.immutable.Seq<Expression> list) {
-    List<DataType> types = new ArrayList<>();
+  /** Returns null if only Spark's own rules handle the list correctly. */
+  private static Expression set(Expression value, List<Expression> literals) {
+    Set<DataType> types = new LinkedHashSet<>();
     types.add(value.dataType());
-    for (scala.collection.Iterator<Expression> all = list.iterator(); all.hasNext(); ) {
-      DataType type = ((Literal) all.next()).dataType();
-      if (!types.contains(type)) types.add(type);
-    }
-    for (int i = 0; i < types.size(); i++) if (!isPlain(types.get(i))) return null;
-    for (scala.collection.Iterator<Attribute> all = value.references().iterator();
-        all.hasNext(); ) {
-      if (CharVarcharUtils.getRawType(all.next().metadata()).isDefined()) return null;
-    }
-    DataType common = types.size() == 1 ? value.dataType() : common(types);
-    if (common == null || common == NullType$.MODULE$) return null;
+    literals.forEach(each -> types.add(each.dataType()));
+    if (!types.stream().allMatch(LargeInLists::isPlain)) return null;
+    boolean hasChar =
+        list(value.references().toSeq()).stream()
+            .anyMatch(column -> CharVarcharUtils.getRawType(column.metadata()).isDefined());
+    DataType common = types.size() == 1 ? value.dataType() : commonType(new ArrayList<>(types));
+    if (hasChar || common == null || common == NullType$.MODULE$) return null;
     Set<Object> values = new HashSet<>();
     try {
-      for (scala.collection.Iterator<Expression> all = list.iterator(); all.hasNext(); ) {
-        values.add(cast((Literal) all.next(), common).eval(null));
-      }
+      literals.forEach(each -> values.add(cast(each, common).eval(null)));
     } catch (RuntimeException failed) {
       return null;
     }
@@ -161,18 +128,18 @@ public final class LargeInLists {
     return type instanceof DecimalType || PLAIN.contains(type.simpleString());
   }
 
-  /** As Spark's rule for IN; null without one. */
-  private static DataType common(List<DataType> types) {
-    scala.Option<DataType> found =
-        SQLConf$.MODULE$.get().ansiEnabled()
-            ? AnsiTypeCoercion$.MODULE$.findWiderCommonType(ScalaConversions.seq(types))
-            : TypeCoercion$.MODULE$.findWiderCommonType(ScalaConversions.seq(types));
-    return found.isDefined() ? found.get() : null;
+  /** Returns the type of Spark's rule for IN; null if there is none. */
+  private static DataType commonType(List<DataType> types) {
+    return orNull(
+        SQLConf.get().ansiEnabled()
+            ? AnsiTypeCoercion$.MODULE$.findWiderCommonType(seq(types))
+            : TypeCoercion$.MODULE$.findWiderCommonType(seq(types)));
   }
 
   private static Expression cast(Expression value, DataType type) {
     if (value.dataType().equals(type)) return value;
-    scala.Option<String> zone = new scala.Some<>(SQLConf$.MODULE$.get().sessionLocalTimeZone());
-    return Cast$.MODULE$.apply(value, type, zone, SQLConf$.MODULE$.get().ansiEnabled());
+    SQLConf settings = SQLConf.get();
+    return Cast$.MODULE$.apply(
+        value, type, new Some<>(settings.sessionLocalTimeZone()), settings.ansiEnabled());
   }
 }

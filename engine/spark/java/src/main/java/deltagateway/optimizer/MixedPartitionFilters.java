@@ -1,6 +1,10 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.one;
+import static deltagateway.internals.ScalaConversions.rewrite;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import deltagateway.scan.FilteredScan;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,64 +20,54 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 import org.apache.spark.sql.execution.datasources.FileSourceStrategy;
 import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
 
 /**
- * Spark's planning of file scans, with the conditions that it keeps from them: `p = 1 OR x > 5`,
- * where p is a constant of the files and x is not. Spark asks a relation for files by conditions on
- * the one or on the other; ours can tell from both at once. The rows are still filtered above the
- * scan; where they can be, by longs ({@link UnscaledDecimalComparisons}).
+ * Strategy that plans file scans as Spark does, and prunes files by conditions that Spark does not
+ * push to a scan: `p = 1 OR x > 5`, where p is a constant of the files and x is not. Spark prunes
+ * by conditions on constants or on other columns; {@link deltagateway.scan.PrunedFileIndex} can by
+ * both at once. The filter above the scan stays, and may compare longs ({@link
+ * UnscaledDecimalComparisons}).
  *
- * <p>They are for the choice of files alone and have a form that Spark does not push into the
- * files: Parquet would look for the constant in the file.
+ * <p>These conditions only prune files, so they have a form that Spark does not push into files:
+ * Parquet would look for the constant in the file.
  */
 public final class MixedPartitionFilters extends SparkStrategy {
-  public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
-    List<SparkPlan> planned =
-        new ArrayList<>(ScalaConversions.list(FileSourceStrategy.apply(plan)));
-    for (int i = 0; i < planned.size(); i++) {
-      planned.set(i, planned.get(i).transformUp(new Narrowing()));
-    }
-    return ScalaConversions.seq(planned);
+  @Override
+  public Seq<SparkPlan> apply(LogicalPlan plan) {
+    List<SparkPlan> planned = new ArrayList<>(list(FileSourceStrategy.apply(plan)));
+    planned.replaceAll(each -> each.transformUp(rewrite(MixedPartitionFilters::rewriteFilter)));
+    return seq(planned);
   }
 
-  private static final class Narrowing extends scala.runtime.AbstractPartialFunction {
-    public boolean isDefinedAt(Object node) {
-      return node instanceof FilterExec && FilteredScan.isOurs(((FilterExec) node).child());
-    }
+  private static SparkPlan rewriteFilter(SparkPlan plan) {
+    if (!(plan instanceof FilterExec filter) || !FilteredScan.isOurs(filter.child())) return plan;
+    FilterExec rewritten = UnscaledDecimalComparisons.rewriteFilter(filter);
+    if (!OptimizerRule.MIXED_PARTITION_FILTERS.isEnabled()) return rewritten;
+    var scan = (FileSourceScanExec) filter.child();
+    List<Expression> mixed = new ArrayList<>();
+    collect(filter.condition(), scan.relation().partitionSchema(), mixed);
+    if (mixed.isEmpty()) return rewritten;
+    OptimizerRule.MIXED_PARTITION_FILTERS.count();
+    return rewritten.withNewChildren(one(FilteredScan.of(scan, List.of(), mixed)));
+  }
 
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      FilterExec filter = (FilterExec) node;
-      FileSourceScanExec scan = (FileSourceScanExec) filter.child();
-      List<Expression> mixed = new ArrayList<>();
-      collect(filter.condition(), scan.relation().partitionSchema(), mixed);
-      FilterExec inLongs = UnscaledDecimalComparisons.in(filter);
-      if (mixed.isEmpty()) return inLongs;
-      List child = new ArrayList<>();
-      child.add(FilteredScan.of(scan, new ArrayList<>(), mixed));
-      return inLongs.withNewChildren(ScalaConversions.seq(child));
+  private static void collect(Expression condition, StructType constants, List<Expression> mixed) {
+    if (condition instanceof And both) {
+      collect(both.left(), constants, mixed);
+      collect(both.right(), constants, mixed);
+    } else if (isMixed(condition, constants)) {
+      mixed.add(new KnownNotNull(condition));
     }
+  }
 
-    private static void collect(
-        Expression condition, StructType constants, List<Expression> mixed) {
-      if (condition instanceof And) {
-        collect(((And) condition).left(), constants, mixed);
-        collect(((And) condition).right(), constants, mixed);
-      } else if (isMixed(condition, constants)) {
-        mixed.add(new KnownNotNull(condition));
-      }
-    }
-
-    private static boolean isMixed(Expression condition, StructType constants) {
-      if (!condition.deterministic() || SubqueryExpression.hasSubquery(condition)) return false;
-      int count = 0;
-      int found = 0;
-      for (scala.collection.Iterator<Attribute> all = condition.references().iterator();
-          all.hasNext();
-          count++) {
-        if (constants.getFieldIndex(all.next().name()).isDefined()) found++;
-      }
-      return found > 0 && found < count;
-    }
+  private static boolean isMixed(Expression condition, StructType constants) {
+    if (!condition.deterministic() || SubqueryExpression.hasSubquery(condition)) return false;
+    List<Attribute> columns = list(condition.references().toSeq());
+    long count =
+        columns.stream()
+            .filter(column -> constants.getFieldIndex(column.name()).isDefined())
+            .count();
+    return count > 0 && count < columns.size();
   }
 }

@@ -1,13 +1,18 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
+import static deltagateway.internals.ScalaConversions.classTag;
+import static deltagateway.internals.ScalaConversions.emptySeq;
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.one;
+import static deltagateway.internals.ScalaConversions.rewrite;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import deltagateway.scan.FilteredBatchRows;
 import deltagateway.scan.FilteredScan;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -36,75 +41,79 @@ import org.apache.spark.sql.execution.ColumnarToRowExec;
 import org.apache.spark.sql.execution.FilterExec;
 import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.SparkPlan;
+import scala.Some;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
 
 /**
- * The rows of a scan that a filter leaves, and of these some columns, without code that is made for
- * it: Spark writes the values of a filter into the code that it generates, so each key of a look-up
- * is another class, which is compiled, and interpreted by Java at first, for many times what the
- * look-up takes. Here the filter is evaluated as it is ({@link FilteredBatchRows}), on the columns
- * of each batch, by code that all look-ups have in common.
+ * Returns some columns of the rows of a scan that a filter accepts, without generated code. Spark
+ * writes the literals of a filter into the code that it generates, so each key of a lookup is
+ * another class, which is compiled and first interpreted by Java, for many times the duration of
+ * the lookup. Here the filter is evaluated on the columns of each batch ({@link
+ * FilteredBatchRows}), by code that all lookups share.
  *
- * <p>It takes the place of filters that are made of comparisons, one of which says which values a
- * column has.
+ * <p>It replaces filters that consist of comparisons, one of which lists the values of a column.
  *
- * <p>It is public, for Spark copies it by its constructor.
+ * <p>The class is public because Spark copies it by its constructor.
  */
 public final class PointLookupExec extends ColumnarToRowExec {
-  private static final Set KNOWN =
-      new HashSet<>(
-          Arrays.asList(
-              And.class,
-              Or.class,
-              Not.class,
-              EqualTo.class,
-              EqualNullSafe.class,
-              LessThan.class,
-              LessThanOrEqual.class,
-              GreaterThan.class,
-              GreaterThanOrEqual.class,
-              In.class,
-              InSet.class,
-              IsNull.class,
-              IsNotNull.class,
-              BitwiseNot.class,
-              UnscaledValue.class,
-              AttributeReference.class,
-              Literal.class));
+  private static final long serialVersionUID = 1L;
+
+  private static final Set<Class<? extends Expression>> SUPPORTED =
+      Set.of(
+          And.class,
+          Or.class,
+          Not.class,
+          EqualTo.class,
+          EqualNullSafe.class,
+          LessThan.class,
+          LessThanOrEqual.class,
+          GreaterThan.class,
+          GreaterThanOrEqual.class,
+          In.class,
+          InSet.class,
+          IsNull.class,
+          IsNotNull.class,
+          BitwiseNot.class,
+          UnscaledValue.class,
+          AttributeReference.class,
+          Literal.class);
 
   private final Expression condition;
-  private final scala.collection.immutable.Seq results;
+  private final Seq<NamedExpression> results;
 
-  /** `results` are columns of `child`, some maybe under other names. */
-  public PointLookupExec(
-      Expression condition, scala.collection.immutable.Seq<Attribute> results, SparkPlan child) {
+  /** `results` are columns of `child`, maybe with other names. */
+  public PointLookupExec(Expression condition, Seq<NamedExpression> results, SparkPlan child) {
     super(child);
     this.condition = condition;
     this.results = results;
   }
 
-  /** In the place of a filter; itself where it stays. */
+  /** Returns the filter itself if it is no point lookup. */
   static SparkPlan of(FilterExec filter) {
     SparkPlan scan = filter.child();
-    if (!FilteredScan.isOurs(scan) || !scan.supportsColumnar() || !isKnown(filter.condition()))
-      return filter;
-    if (!EstimatedFilters.hasValues(conditions(filter.condition()))) return filter;
-    return new PointLookupExec(filter.condition(), scan.output(), scan);
+    Expression condition = filter.condition();
+    boolean isLookup =
+        FilteredScan.isOurs(scan)
+            && scan.supportsColumnar()
+            && isSupported(condition)
+            && EstimatedFilters.hasValues(conjuncts(condition).toList());
+    List<NamedExpression> columns = List.copyOf(list(scan.output()));
+    return isLookup ? new PointLookupExec(condition, seq(columns), scan) : filter;
   }
 
-  /** With a projection above it; that one, over this one, where it computes anything. */
+  /** Returns this lookup with a projection's columns; the projection over it if it computes any. */
   SparkPlan under(ProjectExec project) {
-    List columns = new ArrayList<>();
-    for (int i = 0; i < project.projectList().size(); i++) {
-      NamedExpression column = project.projectList().apply(i);
+    List<NamedExpression> columns = new ArrayList<>();
+    for (NamedExpression column : list(project.projectList())) {
       Expression source = source(column);
-      int at = source instanceof Attribute ? position(output(), (Attribute) source) : -1;
-      if (at < 0) return project.withNewChildren(ScalaConversions.seq(Arrays.asList(this)));
-      Expression own = source((NamedExpression) results.apply(at));
-      if (column instanceof Attribute && results.apply(at) instanceof Attribute)
-        columns.add(results.apply(at));
-      else columns.add(renamed(column, own));
+      int position = source instanceof Attribute each ? position(output(), each) : -1;
+      if (position < 0) return project.withNewChildren(one(this));
+      NamedExpression result = results.apply(position);
+      boolean isSame = column instanceof Attribute && result instanceof Attribute;
+      columns.add(isSame ? result : renamed(column, source(result)));
     }
-    return new PointLookupExec(condition, ScalaConversions.seq(columns), child());
+    return new PointLookupExec(condition, seq(columns), child());
   }
 
   private static NamedExpression renamed(NamedExpression column, Expression source) {
@@ -113,114 +122,108 @@ public final class PointLookupExec extends ColumnarToRowExec {
         column.name(),
         column.exprId(),
         column.qualifier(),
-        new scala.Some<>(column.metadata()),
-        ScalaConversions.seq(new ArrayList<>()));
+        new Some<>(column.metadata()),
+        emptySeq());
   }
 
   private static Expression source(NamedExpression column) {
-    return column instanceof Alias ? ((Alias) column).child() : (Expression) column;
+    return column instanceof Alias alias ? alias.child() : (Expression) column;
   }
 
-  private static boolean isKnown(Expression expression) {
-    if (!KNOWN.contains(expression.getClass())) return false;
-    List<Expression> children = ScalaConversions.list(expression.children());
-    for (int i = 0; i < children.size(); i++) if (!isKnown(children.get(i))) return false;
-    return true;
+  private static boolean isSupported(Expression expression) {
+    return SUPPORTED.contains(expression.getClass())
+        && list(expression.children()).stream().allMatch(PointLookupExec::isSupported);
   }
 
-  /** In the order in which they are evaluated. */
-  private static List<Expression> conditions(Expression condition) {
-    List<Expression> found = new ArrayList<>();
-    if (condition instanceof And) {
-      found.addAll(conditions(((And) condition).left()));
-      found.addAll(conditions(((And) condition).right()));
-    } else {
-      found.add(condition);
-    }
-    return found;
+  /** Returns the parts of a conjunction in the order in which they are evaluated. */
+  private static Stream<Expression> conjuncts(Expression condition) {
+    return condition instanceof And both
+        ? Stream.concat(conjuncts(both.left()), conjuncts(both.right()))
+        : Stream.of(condition);
   }
 
-  private static int position(scala.collection.immutable.Seq<Attribute> columns, Attribute wanted) {
+  private static int position(Seq<Attribute> columns, Attribute column) {
     for (int i = 0; i < columns.size(); i++) {
-      if (columns.apply(i).exprId().equals(wanted.exprId())) return i;
+      if (columns.apply(i).exprId().equals(column.exprId())) return i;
     }
     return -1;
   }
 
+  @Override
   public RDD<InternalRow> doExecute() {
-    List<Expression> conditions = conditions(condition);
-    for (int i = 0; i < conditions.size(); i++) conditions.set(i, bound(conditions.get(i)));
-    List<Expression> columns = new ArrayList<>();
-    for (int i = 0; i < results.size(); i++)
-      columns.add(bound(source((NamedExpression) results.apply(i))));
-    FilteredBatchRows rows =
-        new FilteredBatchRows(conditions.toArray(new Expression[0]), ScalaConversions.seq(columns));
+    Expression[] conditions = conjuncts(condition).map(this::bound).toArray(Expression[]::new);
+    List<Expression> columns = list(results).stream().map(result -> bound(source(result))).toList();
     return child()
         .executeColumnar()
-        .mapPartitions(rows, false, ScalaConversions.classTag(InternalRow.class));
+        .mapPartitions(
+            new FilteredBatchRows(conditions, seq(columns)), false, classTag(InternalRow.class));
   }
 
-  /** With places of the scan's columns for their names. */
+  /** Returns the expression with positions of the scan's columns instead of names. */
   private Expression bound(Expression expression) {
-    final scala.collection.immutable.Seq<Attribute> columns = child().output();
+    Seq<Attribute> columns = child().output();
     return expression.transformUp(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return node instanceof AttributeReference;
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
-            AttributeReference column = (AttributeReference) node;
-            return new BoundReference(position(columns, column), column.dataType(), true);
-          }
-        });
+        rewrite(
+            node ->
+                node instanceof AttributeReference column
+                    ? new BoundReference(position(columns, column), column.dataType(), true)
+                    : node));
   }
 
-  public scala.collection.immutable.Seq<Attribute> output() {
-    List<Attribute> columns = new ArrayList<>();
-    for (int i = 0; i < results.size(); i++)
-      columns.add(((NamedExpression) results.apply(i)).toAttribute());
-    return ScalaConversions.seq(columns);
+  @Override
+  public Seq<Attribute> output() {
+    return seq(list(results).stream().map(NamedExpression::toAttribute).toList());
   }
 
+  @Override
   public boolean supportCodegen() {
     return false;
   }
 
+  @Override
   public ColumnarToRowExec withNewChildInternal(SparkPlan child) {
     return new PointLookupExec(condition, results, child);
   }
 
+  @Override
   public String productPrefix() {
     return "PointLookupExec";
   }
 
+  @Override
   public int productArity() {
     return 3;
   }
 
-  public Object productElement(int at) {
-    return at == 0 ? condition : at == 1 ? (Object) results : child();
+  @Override
+  public Object productElement(int position) {
+    return switch (position) {
+      case 0 -> condition;
+      case 1 -> results;
+      default -> child();
+    };
   }
 
-  public scala.collection.Iterator productIterator() {
-    return ScalaConversions.seq(Arrays.asList(condition, results, child())).iterator();
+  @Override
+  public Iterator<Object> productIterator() {
+    return seq(List.<Object>of(condition, results, child())).iterator();
   }
 
+  @Override
   public boolean canEqual(Object other) {
     return other instanceof PointLookupExec;
   }
 
+  @Override
   public boolean equals(Object other) {
-    if (this == other) return true;
-    if (!(other instanceof PointLookupExec)) return false;
-    PointLookupExec that = (PointLookupExec) other;
-    return condition.equals(that.condition)
-        && results.equals(that.results)
-        && child().equals(that.child());
+    return this == other
+        || other instanceof PointLookupExec that
+            && condition.equals(that.condition)
+            && results.equals(that.results)
+            && child().equals(that.child());
   }
 
+  @Override
   public int hashCode() {
     return 31 * (31 * condition.hashCode() + results.hashCode()) + child().hashCode();
   }

@@ -1,11 +1,8 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
-import java.util.Arrays;
-import java.util.HashSet;
+import static deltagateway.internals.ScalaConversions.one;
+
 import java.util.Set;
-import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.CollectLimitExec;
 import org.apache.spark.sql.execution.FilterExec;
 import org.apache.spark.sql.execution.GlobalLimitExec;
@@ -15,32 +12,32 @@ import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
 
 /**
- * Plans look-ups as such ({@link PointLookupExec}) where rows of one scan are filtered, sorted or
- * limited, and no more: an aggregate, a join or the first rows in an order take rows from the code
- * that filters them faster than from a look-up, and these may be many.
+ * Plans filters as point lookups ({@link PointLookupExec}) in queries that only filter, sort or
+ * limit the rows of one scan. Aggregates, joins and the first rows in an order take rows from
+ * generated code faster than from a lookup, and may take many.
  */
-public final class PointLookups extends Rule {
-  private static final Set ABOVE =
-      new HashSet<>(
-          Arrays.asList(
-              ProjectExec.class,
-              SortExec.class,
-              CollectLimitExec.class,
-              LocalLimitExec.class,
-              GlobalLimitExec.class));
+public final class PointLookups extends SwitchedRule<SparkPlan> {
+  private static final Set<Class<? extends SparkPlan>> PARENTS =
+      Set.of(
+          ProjectExec.class,
+          SortExec.class,
+          CollectLimitExec.class,
+          LocalLimitExec.class,
+          GlobalLimitExec.class);
 
-  public TreeNode apply(TreeNode plan) {
-    return in((SparkPlan) plan);
+  public PointLookups() {
+    super(OptimizerRule.POINT_LOOKUPS);
   }
 
-  private static SparkPlan in(SparkPlan plan) {
-    if (plan instanceof FilterExec) return PointLookupExec.of((FilterExec) plan);
-    if (!ABOVE.contains(plan.getClass())) return plan;
+  @Override
+  SparkPlan rewritePlan(SparkPlan plan) {
+    if (plan instanceof FilterExec filter) return PointLookupExec.of(filter);
+    if (!PARENTS.contains(plan.getClass())) return plan;
     SparkPlan child = plan.children().head();
-    SparkPlan better = in(child);
-    if (better == child) return plan;
-    if (plan instanceof ProjectExec && better instanceof PointLookupExec)
-      return ((PointLookupExec) better).under((ProjectExec) plan);
-    return plan.withNewChildren(ScalaConversions.seq(Arrays.asList(better)));
+    SparkPlan rewritten = rewritePlan(child);
+    if (rewritten == child) return plan;
+    return plan instanceof ProjectExec project && rewritten instanceof PointLookupExec lookup
+        ? lookup.under(project)
+        : plan.withNewChildren(one(rewritten));
   }
 }

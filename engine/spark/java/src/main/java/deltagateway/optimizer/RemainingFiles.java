@@ -1,8 +1,11 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import deltagateway.scan.PrunedFileIndex;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -13,8 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.BloomFilterMightContain;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
-import org.apache.spark.sql.catalyst.planning.ScanOperation$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
@@ -28,38 +29,50 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
 
 /**
- * What an optimized query will read: its scans, with the files that the filters above them leave.
+ * The scans of an optimized query, with the files that remain after pruning by the filters above
+ * them.
  *
- * <p>Without a join these filters are all that Spark asks for files by, and what is asked here is
- * not asked again. A join may leave more files out while it runs, so the files that are counted for
- * it here are not yet said to be read.
+ * <p>Without a join these filters are all that Spark prunes files by, so the list of files that is
+ * requested here is reused. A join may prune more files while the query runs, so its files are only
+ * counted here, and are not reported as read.
  */
 public final class RemainingFiles {
-  /** That are made of one. */
-  private static final int FEW_ROWS = 8;
+  /** Maximum number of rows that an expansion makes of one row without multiplying them. */
+  private static final int EXPANDED_MAX = 8;
 
-  /** Of a table: to ask what is in fewer takes longer than it may save. */
-  private static final long ASKED_BYTES_MIN = 1L << 20;
+  /** Requesting the values of a smaller table takes longer than it may save. */
+  private static final long BYTES_MIN = 1L << 20;
 
-  /** More are no look-up. */
-  private static final long LOOKED_UP_MAX = 1000;
+  /** Maximum number of estimated rows of a lookup. */
+  private static final long LOOKUP_ROWS_MAX = 1000;
 
-  /** Relations, of which two have but one order. */
+  /** Minimum number of relations whose joins have several orders. */
   private static final int ORDERED_MIN = 3;
 
-  private final List<Object> relations = new ArrayList<>();
+  /**
+   * A relation, the plan with the projections and filters above it, the filters that can prune
+   * files, and the columns that are read. `isEstimable`: the selectivity of all filters is.
+   */
+  private record Scan(
+      LogicalPlan plan,
+      LogicalRelation relation,
+      List<Expression> filters,
+      Set<String> columns,
+      boolean isEstimable) {
+    PrunedFileIndex index() {
+      return RemainingFiles.index(relation);
+    }
+  }
 
-  /** Of each relation, with the projections and filters above it. */
-  private final List<LogicalPlan> plans = new ArrayList<>();
+  /** The number of a scan's files, the bytes of the columns that it reads, and of the files. */
+  public record ScanSize(LogicalRelation relation, long files, long bytes, long fileBytes) {}
 
-  private final List filters = new ArrayList<>();
-  private final List<Set<String>> columns = new ArrayList<>();
-  private final List<Boolean> isSure = new ArrayList<>();
+  private final List<Scan> scans = new ArrayList<>();
 
-  /** Ids of the columns by which rows are joined, and of those by which they are grouped. */
+  /** Ids of the columns by which rows are joined and grouped. */
   private final Set<ExprId> joinKeys = new HashSet<>();
 
   private final Set<ExprId> groupKeys = new HashSet<>();
@@ -71,210 +84,183 @@ public final class RemainingFiles {
   }
 
   private void add(LogicalPlan plan) {
-    if (plan instanceof Aggregate)
-      addKeys(ScalaConversions.list(((Aggregate) plan).groupingExpressions()), groupKeys);
-    if (plan instanceof Join) {
-      joins = true;
-      addKeys(ScalaConversions.list(plan.expressions()), joinKeys);
-      multiplies |= ExtractEquiJoinKeys$.MODULE$.unapply((Join) plan).isEmpty();
-    }
-    if (plan instanceof Expand) multiplies |= ((Expand) plan).projections().size() > FEW_ROWS;
-    multiplies |= plan instanceof Generate || plan instanceof UnionLoop;
-    List<LogicalPlan> subqueries = ScalaConversions.list(plan.subqueries());
-    for (int i = 0; i < subqueries.size(); i++) add(subqueries.get(i));
-    scala.Option found = ScanOperation$.MODULE$.unapply(plan);
-    if (found.isDefined() && isOurs(((scala.Tuple4) found.get())._4())) {
-      plans.add(plan);
-      addScan((scala.Tuple4) found.get());
-      addSubqueries(plan);
+    addKeysOf(plan);
+    multiplies |=
+        plan instanceof Generate
+            || plan instanceof UnionLoop
+            || plan instanceof Expand expand && expand.projections().size() > EXPANDED_MAX;
+    list(plan.subqueries()).forEach(this::add);
+    FilteredRelation scan = FilteredRelation.of(plan);
+    if (scan != null) {
+      addScan(plan, scan);
+      addSubqueriesBelow(plan);
       return;
     }
-    List<LogicalPlan> children = ScalaConversions.list(plan.children());
-    for (int i = 0; i < children.size(); i++) add(children.get(i));
-    // Others, as `range`, may have any number of rows.
-    if (children.isEmpty())
+    list(plan.children()).forEach(this::add);
+    // Other leaves, such as `range`, may have any number of rows.
+    if (plan.children().isEmpty()) {
       multiplies |= !(plan instanceof LocalRelation) && !(plan instanceof CTERelationRef);
-  }
-
-  /** Of the projections and filters between a plan and its relation. */
-  private void addSubqueries(LogicalPlan plan) {
-    List<LogicalPlan> children = ScalaConversions.list(plan.children());
-    for (int i = 0; i < children.size(); i++) {
-      LogicalPlan child = children.get(i);
-      List<LogicalPlan> subqueries = ScalaConversions.list(child.subqueries());
-      for (int j = 0; j < subqueries.size(); j++) add(subqueries.get(j));
-      addSubqueries(child);
     }
   }
 
-  private void addScan(scala.Tuple4 operation) {
-    List<Object> kept = new ArrayList<>();
-    Set read = new HashSet<>();
-    addReferences(read, ScalaConversions.list((scala.collection.Seq) operation._1()));
-    addReferences(read, ScalaConversions.list((scala.collection.Seq) operation._2()));
-    List all = ScalaConversions.list((scala.collection.Seq) operation._3());
-    addReferences(read, all);
-    for (int i = 0; i < all.size(); i++) if (isKnown((Expression) all.get(i))) kept.add(all.get(i));
-    relations.add(operation._4());
-    filters.add(ScalaConversions.seq(kept));
-    columns.add(read);
-    isSure.add(Boolean.valueOf(EstimatedFilters.areAll(all)));
-  }
-
-  private static void addReferences(Set<String> names, List<Expression> expressions) {
-    for (int i = 0; i < expressions.size(); i++) {
-      scala.collection.Iterator<Attribute> all = expressions.get(i).references().iterator();
-      while (all.hasNext()) names.add(all.next().name());
+  private void addKeysOf(LogicalPlan plan) {
+    if (plan instanceof Aggregate aggregate) {
+      list(aggregate.groupingExpressions()).forEach(each -> addReferences(each, groupKeys));
+    }
+    if (plan instanceof Join join) {
+      joins = true;
+      list(plan.expressions()).forEach(each -> addReferences(each, joinKeys));
+      multiplies |= EquiJoinKeys.of(join) == null;
     }
   }
 
-  private static void addKeys(List<Expression> expressions, Set<ExprId> keys) {
-    for (int i = 0; i < expressions.size(); i++) {
-      scala.collection.Iterator<Attribute> all = expressions.get(i).references().iterator();
-      while (all.hasNext()) keys.add(all.next().exprId());
+  private static void addReferences(Expression expression, Set<ExprId> ids) {
+    list(expression.references().toSeq()).forEach(column -> ids.add(column.exprId()));
+  }
+
+  /** Adds the subqueries of the projections and filters between a plan and its relation. */
+  private void addSubqueriesBelow(LogicalPlan plan) {
+    for (LogicalPlan child : list(plan.children())) {
+      list(child.subqueries()).forEach(this::add);
+      addSubqueriesBelow(child);
     }
   }
 
-  private static Set<Object> keysOf(LogicalRelation leaf, Set<ExprId> keys) {
-    Set<Object> names = new HashSet<>();
-    for (int i = 0; i < leaf.output().size(); i++) {
-      Attribute column = leaf.output().apply(i);
-      if (keys.contains(column.exprId())) names.add(column.name());
+  private void addScan(LogicalPlan plan, FilteredRelation scan) {
+    List<Expression> read = new ArrayList<>(scan.upperFilters());
+    read.addAll(scan.filters());
+    scan.projections().forEach(each -> read.add((Expression) each));
+    Set<String> columns = new HashSet<>();
+    for (Expression each : read) {
+      list(each.references().toSeq()).forEach(column -> columns.add(column.name()));
     }
-    return names;
+    List<Expression> known = scan.filters().stream().filter(RemainingFiles::canPrune).toList();
+    boolean isEstimable = EstimatedFilters.areAll(scan.filters());
+    scans.add(new Scan(plan, scan.relation(), known, columns, isEstimable));
   }
 
-  /** Whether a filter says before anything runs what it leaves. */
-  private static boolean isKnown(Expression filter) {
+  /** Returns whether a filter can be evaluated before the query runs. */
+  private static boolean canPrune(Expression filter) {
     return filter.deterministic()
         && !SubqueryExpression.hasSubquery(filter)
         && !(filter instanceof BloomFilterMightContain);
   }
 
-  static boolean isOurs(Object plan) {
-    return plan instanceof LogicalRelation && index((LogicalRelation) plan) != null;
+  static boolean isOurs(LogicalPlan plan) {
+    return plan instanceof LogicalRelation leaf && index(leaf) != null;
   }
 
+  /** Returns null for a relation that is no scan of the gateway. */
   static PrunedFileIndex index(LogicalRelation leaf) {
-    if (!(leaf.relation() instanceof HadoopFsRelation)) return null;
-    Object index = ((HadoopFsRelation) leaf.relation()).location();
-    return index instanceof PrunedFileIndex ? (PrunedFileIndex) index : null;
+    return leaf.relation() instanceof HadoopFsRelation relation
+            && relation.location() instanceof PrunedFileIndex index
+        ? index
+        : null;
   }
 
   public boolean joins() {
     return joins;
   }
 
-  /** Whether it may make many more rows than it reads. */
+  /** Returns whether the query may compute many more rows than it reads. */
   public boolean mayMultiply() {
     return multiplies;
   }
 
   public boolean isEmpty() {
-    return relations.isEmpty();
+    return scans.isEmpty();
   }
 
-  /** The leaves of the plan that are read. */
-  public List<Object> relations() {
-    return relations;
+  public List<LogicalRelation> relations() {
+    return scans.stream().map(Scan::relation).toList();
   }
 
   /**
-   * Each relation of ours that is not estimated yet -> what takes its place. Where nobody knows how
-   * many rows a filter leaves, nothing is asked of columns, it tells the size of all rows alone,
-   * and Spark leaves its joins in the order of the text.
+   * Returns the replacement of each relation without an estimate. If the selectivity of a filter
+   * cannot be estimated, the replacement has the size of all rows and no column statistics, so
+   * Spark keeps the order of its joins.
    */
   Map<LogicalRelation, EstimatedRelation> estimated() {
     Map<LogicalRelation, EstimatedRelation> estimated = new IdentityHashMap<>();
-    for (int i = 0; i < relations.size(); i++) {
-      LogicalRelation leaf = (LogicalRelation) relations.get(i);
-      if (index(leaf).estimate() != null) continue;
-      scala.collection.immutable.Seq<Expression> known =
-          (scala.collection.immutable.Seq<Expression>) filters.get(i);
-      Set<String> asked = isSure.get(i).booleanValue() ? columns.get(i) : new HashSet<>();
-      Set<Object> joined = keysOf(leaf, joinKeys);
-      PrunedFileIndex files = index(leaf).estimated(known, asked, joined, keysOf(leaf, groupKeys));
-      if (relations.size() >= ORDERED_MIN) {
-        files = files.counted(DictionarySizes.counts(leaf, files, valued(known), joined));
+    for (Scan scan : scans) {
+      LogicalRelation leaf = scan.relation();
+      if (scan.index().estimate() != null) continue;
+      Set<String> columns = scan.isEstimable() ? scan.columns() : Set.of();
+      Set<Object> joined = keyNames(leaf, joinKeys);
+      PrunedFileIndex files =
+          scan.index().estimated(seq(scan.filters()), columns, joined, keyNames(leaf, groupKeys));
+      if (scans.size() >= ORDERED_MIN && OptimizerRule.DICTIONARY_SIZES.isEnabled()) {
+        Set<String> valued = new HashSet<>();
+        EstimatedFilters.addValued(scan.filters(), valued);
+        Map<String, Long> counts = DictionarySizes.counts(leaf, files, valued, joined);
+        if (!counts.isEmpty()) OptimizerRule.DICTIONARY_SIZES.count();
+        files = files.counted(counts);
       }
       estimated.put(leaf, new EstimatedRelation(leaf, files));
     }
     return estimated;
   }
 
-  private static Set<String> valued(scala.collection.immutable.Seq<Expression> filters) {
-    Set<String> names = new HashSet<>();
-    EstimatedFilters.addValued(ScalaConversions.list(filters), names);
+  private static Set<Object> keyNames(LogicalRelation leaf, Set<ExprId> keys) {
+    Set<Object> names = new HashSet<>();
+    for (Attribute column : list(leaf.output())) {
+      if (keys.contains(column.exprId())) names.add(column.name());
+    }
     return names;
   }
 
-  /**
-   * What is known of the rows of a relation and of the numbers that are read of it; null: it was
-   * not asked.
-   */
+  /** Returns the statistics of a relation's rows and numbers; null if they are not requested. */
   ScanEstimate values(LogicalRelation leaf) {
-    for (int i = 0; i < relations.size(); i++) {
-      if (relations.get(i) != leaf) continue;
-      if (index(leaf).scan().hidden || index(leaf).scan().bytes < ASKED_BYTES_MIN) return null;
+    for (Scan scan : scans) {
+      if (scan.relation() != leaf) continue;
+      if (scan.index().scan().hidden || scan.index().scan().bytes < BYTES_MIN) return null;
       Set<String> numbers = new HashSet<>();
-      for (int j = 0; j < leaf.output().size(); j++) {
-        Attribute column = leaf.output().apply(j);
+      for (Attribute column : list(leaf.output())) {
         boolean isNumber =
             column.dataType() instanceof DecimalType || column.dataType() instanceof IntegralType;
-        if (isNumber && columns.get(i).contains(column.name())) numbers.add(column.name());
+        if (isNumber && scan.columns().contains(column.name())) numbers.add(column.name());
       }
-      return index(leaf)
-          .listing()
-          .estimate((scala.collection.immutable.Seq<Expression>) filters.get(i), numbers);
+      return scan.index().listing().estimate(seq(scan.filters()), numbers);
     }
     return null;
   }
 
   /**
-   * Which relations are looked into by values of a column: of all that is read of one, the cost
-   * model expects that few rows go on. To be asked where the statement plans by cost.
+   * Returns the relations that are looked into by values of a column, and return few rows by the
+   * estimate. It applies to statements that plan by cost.
    */
-  public boolean[] lookUps() {
-    boolean[] found = new boolean[relations.size()];
-    for (int i = 0; i < found.length; i++) {
-      if (index((LogicalRelation) relations.get(i)).estimate() == null) continue;
-      scala.Option<scala.math.BigInt> rows = plans.get(i).stats().rowCount();
-      boolean areFew = rows.isDefined() && rows.get().toDouble() <= LOOKED_UP_MAX;
-      found[i] =
-          areFew
-              && EstimatedFilters.hasValues(
-                  ScalaConversions.list((scala.collection.Seq) filters.get(i)));
+  public Set<LogicalRelation> lookups() {
+    Set<LogicalRelation> found = Collections.newSetFromMap(new IdentityHashMap<>());
+    for (Scan scan : scans) {
+      if (scan.index().estimate() == null) continue;
+      var rows = scan.plan().stats().rowCount();
+      boolean areFew = rows.isDefined() && rows.get().toDouble() <= LOOKUP_ROWS_MAX;
+      if (areFew && EstimatedFilters.hasValues(scan.filters())) found.add(scan.relation());
     }
     return found;
   }
 
-  /**
-   * Of each relation: the number of its files, the bytes of the columns that are read of them, and
-   * those of the files.
-   */
-  public long[][] sizes() {
-    long[][] sizes = new long[relations.size()][];
-    for (int i = 0; i < sizes.length; i++) {
-      LogicalRelation leaf = (LogicalRelation) relations.get(i);
-      scala.collection.immutable.Seq<Expression> known =
-          (scala.collection.immutable.Seq<Expression>) filters.get(i);
-      boolean asksMore = joins || index(leaf).scan().hidden;
-      long[] files = asksMore ? index(leaf).count(known) : index(leaf).countListed(known);
-      sizes[i] = new long[] {files[0], (long) (files[1] * share(leaf, columns.get(i))), files[1]};
+  public List<ScanSize> sizes() {
+    List<ScanSize> sizes = new ArrayList<>();
+    for (Scan scan : scans) {
+      Seq<Expression> filters = seq(scan.filters());
+      boolean countsOnly = joins || scan.index().scan().hidden;
+      long[] files = countsOnly ? scan.index().count(filters) : scan.index().countListed(filters);
+      long bytes = (long) (files[1] * columnShare(scan));
+      sizes.add(new ScanSize(scan.relation(), files[0], bytes, files[1]));
     }
     return sizes;
   }
 
-  /** How much of a file the columns are, by the sizes of their types. */
-  private static double share(LogicalRelation leaf, Set<String> read) {
-    StructType schema = ((HadoopFsRelation) leaf.relation()).dataSchema();
+  /** Returns the share of a file that the columns are, by the sizes of their types. */
+  private static double columnShare(Scan scan) {
     double all = 0;
-    double some = 0;
-    for (int i = 0; i < schema.length(); i++) {
-      StructField field = schema.fields()[i];
+    double read = 0;
+    for (StructField field :
+        ((HadoopFsRelation) scan.relation().relation()).dataSchema().fields()) {
       all += field.dataType().defaultSize();
-      if (read.contains(field.name())) some += field.dataType().defaultSize();
+      if (scan.columns().contains(field.name())) read += field.dataType().defaultSize();
     }
-    return all == 0 ? 1 : some / all;
+    return all == 0 ? 1 : read / all;
   }
 }

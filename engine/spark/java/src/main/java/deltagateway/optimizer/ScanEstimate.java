@@ -3,11 +3,10 @@ package deltagateway.optimizer;
 import com.fasterxml.jackson.databind.JsonNode;
 
 /**
- * What the log says of the files of a scan that filters leave: their number and bytes, their live
- * rows (null: unknown), and of columns that were asked for the nulls, the lowest and the highest
- * value and how many differ, as far as they are known; and the path of the largest file (null:
- * unknown). It need not be true: other writers wrote it. So it decides how a query runs, and never
- * what it answers.
+ * Statistics that the log has for the files of a scan that remain after pruning: their number and
+ * bytes, their live rows (null: unknown), the path of the largest file (null: unknown), and for
+ * requested columns null count, minimum, maximum and distinct count, if known. Other writers wrote
+ * the log, so they may be wrong: they decide how a query runs, never what it returns.
  */
 public final class ScanEstimate {
   public final long files;
@@ -19,7 +18,7 @@ public final class ScanEstimate {
   public ScanEstimate(JsonNode node) {
     files = node.get("files").longValue();
     bytes = node.get("bytes").longValue();
-    rows = node.get("rows").isNull() ? null : Long.valueOf(node.get("rows").longValue());
+    rows = node.get("rows").isNull() ? null : node.get("rows").longValue();
     columns = node.get("columns");
     largest = node.get("largest").textValue();
   }

@@ -1,67 +1,59 @@
 package deltagateway.optimizer;
 
+import static deltagateway.internals.ScalaConversions.rewrite;
+
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * Asks the log of each scan of ours, when filters and columns are pushed down to it and before
- * joins are ordered by cost, what the files that are left hold; where the statement plans by cost.
- * When they are ordered, what was asked for this alone is forgotten, and so is by how much a column
- * that is less than another one leaves out rows: Spark takes it that a third is left where values
- * of both may be the same. In an order of joins that is as good a guess as any, but what is
- * broadcast for it has to fit into memory when nothing is left out.
+ * Gives Spark's cost model the statistics that the log has for the files of each scan that remain
+ * after pruning. It runs after filters and columns were pushed down, before joins are ordered, in
+ * statements that plan by cost.
+ *
+ * <p>After joins are ordered, {@link #forBroadcasts} withdraws statistics that serve their order
+ * alone. Among these are the bounds of columns that are compared with another column: Spark assumes
+ * that a third of the rows remain if the ranges of both overlap. That is as good a guess as any for
+ * an order of joins, but a broadcast relation must fit into memory even if all rows remain.
  */
-public final class ScanStatistics extends Rule {
-  /** An optimized plan, with what its scans are known to hold where nothing is ordered any more. */
-  public static LogicalPlan ordered(LogicalPlan optimized) {
-    final Set guessed = new HashSet<>();
-    optimized.transformUpWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return false;
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            if (node instanceof Filter)
-              EstimatedFilters.addGuessed(((Filter) node).condition(), guessed);
-            return otherwise.apply(node);
-          }
-        });
-    return optimized.transformUpWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return node instanceof EstimatedRelation;
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            return isDefinedAt(node)
-                ? ((EstimatedRelation) node).ordered(guessed)
-                : otherwise.apply(node);
-          }
-        });
+public final class ScanStatistics extends SwitchedRule<LogicalPlan> {
+  public ScanStatistics() {
+    super(OptimizerRule.SCAN_STATISTICS);
   }
 
-  public TreeNode apply(TreeNode plan) {
-    if (!conf().cboEnabled()) return plan;
-    final Map<LogicalRelation, EstimatedRelation> estimated =
-        new RemainingFiles((LogicalPlan) plan).estimated();
-    if (estimated.isEmpty()) return plan;
-    return ((LogicalPlan) plan)
-        .transformUp(
-            new scala.runtime.AbstractPartialFunction() {
-              public boolean isDefinedAt(Object node) {
-                return estimated.containsKey(node);
+  /** Returns an optimized plan without the statistics that only serve to order joins. */
+  public static LogicalPlan forBroadcasts(LogicalPlan optimized) {
+    Set<ExprId> compared = new HashSet<>();
+    optimized.transformUpWithSubqueries(
+        rewrite(
+            plan -> {
+              if (plan instanceof Filter filter) {
+                EstimatedFilters.addComparedColumns(filter.condition(), compared);
               }
+              return plan;
+            }));
+    return optimized.transformUpWithSubqueries(
+        rewrite(
+            plan ->
+                plan instanceof EstimatedRelation relation
+                    ? relation.forBroadcasts(compared)
+                    : plan));
+  }
 
-              public Object applyOrElse(Object node, scala.Function1 otherwise) {
-                return isDefinedAt(node) ? estimated.get(node) : otherwise.apply(node);
-              }
-            });
+  @Override
+  LogicalPlan rewritePlan(LogicalPlan plan) {
+    if (!conf().cboEnabled()) return plan;
+    Map<LogicalRelation, EstimatedRelation> estimated = new RemainingFiles(plan).estimated();
+    if (estimated.isEmpty()) return plan;
+    return plan.transformUp(
+        rewrite(
+            node ->
+                node instanceof LogicalRelation relation && estimated.containsKey(relation)
+                    ? estimated.get(relation)
+                    : node));
   }
 }

@@ -1,14 +1,13 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.one;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
-import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.CoalesceExec;
 import org.apache.spark.sql.execution.CollectLimitExec;
 import org.apache.spark.sql.execution.ExpandExec;
@@ -28,6 +27,7 @@ import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS$;
 import org.apache.spark.sql.execution.exchange.REBALANCE_PARTITIONS_BY_COL$;
 import org.apache.spark.sql.execution.exchange.REBALANCE_PARTITIONS_BY_NONE$;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.execution.exchange.ShuffleOrigin;
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec;
 import org.apache.spark.sql.execution.joins.ShuffledHashJoinExec;
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec;
@@ -35,99 +35,106 @@ import org.apache.spark.sql.execution.window.WindowExec;
 import org.apache.spark.sql.execution.window.WindowGroupLimitExec;
 
 /**
- * Leaves out the exchanges of rows that are all in one partition. Spark does so by itself above a
- * scan of one task, and no more above a join of two of them, an expansion or a union: those do not
- * tell that they have one partition.
+ * Removes the exchanges of rows that are all in one partition. Spark does so itself above a scan of
+ * one task, but not above a join of two of them, an expansion or a union, which do not report one
+ * partition.
  *
- * <p>A plan has one partition if its scans have and each operator above them keeps it, of a list of
- * operators; so all exchanges in it are left out together, and none where one side of a join or
- * union would go on to have several. What users ask for, as by `repartition`, is done; a
- * rebalancing asks for no number.
+ * <p>A plan has one partition if its scans have one and each operator above is known to preserve
+ * it. So all its exchanges are removed together, and none if one side of a join or union would
+ * still have several. An exchange that the user requested, for example by `repartition`, stays; a
+ * rebalancing requests no number of partitions.
  */
-public final class SinglePartitionExchanges extends Rule {
-  private static final Set KEEPING =
-      new HashSet<>(
-          Arrays.asList(
-              ProjectExec.class,
-              FilterExec.class,
-              SortExec.class,
-              HashAggregateExec.class,
-              ObjectHashAggregateExec.class,
-              SortAggregateExec.class,
-              ExpandExec.class,
-              WindowExec.class,
-              WindowGroupLimitExec.class,
-              LocalLimitExec.class,
-              GlobalLimitExec.class,
-              TakeOrderedAndProjectExec.class,
-              CollectLimitExec.class));
+public final class SinglePartitionExchanges extends SwitchedRule<SparkPlan> {
+  private static final Set<Class<? extends SparkPlan>> PRESERVING =
+      Set.of(
+          ProjectExec.class,
+          FilterExec.class,
+          SortExec.class,
+          HashAggregateExec.class,
+          ObjectHashAggregateExec.class,
+          SortAggregateExec.class,
+          ExpandExec.class,
+          WindowExec.class,
+          WindowGroupLimitExec.class,
+          LocalLimitExec.class,
+          GlobalLimitExec.class,
+          TakeOrderedAndProjectExec.class,
+          CollectLimitExec.class,
+          ShuffledHashJoinExec.class,
+          SortMergeJoinExec.class,
+          UnionExec.class);
+  private static final Set<ShuffleOrigin> REMOVABLE =
+      Set.of(
+          ENSURE_REQUIREMENTS$.MODULE$,
+          REBALANCE_PARTITIONS_BY_COL$.MODULE$,
+          REBALANCE_PARTITIONS_BY_NONE$.MODULE$);
 
-  public TreeNode apply(TreeNode plan) {
-    return rewritten((SparkPlan) plan);
+  public SinglePartitionExchanges() {
+    super(OptimizerRule.SINGLE_PARTITION_EXCHANGES);
   }
 
-  /**
-   * Below the operators of several partitions that have one child, which is as well off with one.
-   */
-  private static SparkPlan rewritten(SparkPlan plan) {
-    SparkPlan one = inOne(plan);
-    if (one != null) return one;
+  /** Rewrites the largest subtrees of one partition below operators with one child. */
+  @Override
+  SparkPlan rewritePlan(SparkPlan plan) {
+    SparkPlan single = inOnePartition(plan);
+    if (single != null) return single;
     if (plan.children().size() != 1) return plan;
     SparkPlan child = plan.children().head();
-    SparkPlan better = rewritten(child);
-    return better == child ? plan : over(plan, better);
+    SparkPlan rewritten = rewritePlan(child);
+    return rewritten == child ? plan : plan.withNewChildren(one(rewritten));
   }
 
-  /** The same rows in one partition; null where they may be in several. */
-  private static SparkPlan inOne(SparkPlan plan) {
+  /** Returns a plan with the same rows in one partition; null if they may be in several. */
+  private SparkPlan inOnePartition(SparkPlan plan) {
     if (plan instanceof FileSourceScanExec) return isSingle(plan) ? plan : null;
-    if (plan instanceof ShuffleExchangeExec) return ofExchange((ShuffleExchangeExec) plan);
-    if (plan instanceof BroadcastHashJoinExec) return ofBroadcast((BroadcastHashJoinExec) plan);
-    boolean joins = plan instanceof ShuffledHashJoinExec || plan instanceof SortMergeJoinExec;
-    if (!joins && !(plan instanceof UnionExec) && !KEEPING.contains(plan.getClass())) return null;
-    SparkPlan[] children = new SparkPlan[plan.children().size()];
-    for (int i = 0; i < children.length; i++) {
-      children[i] = inOne(plan.children().apply(i));
-      if (children[i] == null) return null;
+    if (plan instanceof ShuffleExchangeExec exchange) return withoutExchange(exchange);
+    if (plan instanceof BroadcastHashJoinExec join) return withSingleStream(join);
+    if (!PRESERVING.contains(plan.getClass())) return null;
+    List<SparkPlan> children = new ArrayList<>();
+    for (SparkPlan each : list(plan.children())) {
+      SparkPlan child = inOnePartition(each);
+      if (child == null) return null;
+      children.add(child);
     }
-    SparkPlan one = over(plan, children);
-    return plan instanceof UnionExec && !isSingle(one) ? new CoalesceExec(1, one) : one;
+    SparkPlan single = withChildren(plan, children);
+    return plan instanceof UnionExec && !isSingle(single) ? new CoalesceExec(1, single) : single;
   }
 
-  private static SparkPlan ofExchange(ShuffleExchangeExec exchange) {
-    boolean isAsked =
-        exchange.shuffleOrigin() != ENSURE_REQUIREMENTS$.MODULE$
-            && exchange.shuffleOrigin() != REBALANCE_PARTITIONS_BY_COL$.MODULE$
-            && exchange.shuffleOrigin() != REBALANCE_PARTITIONS_BY_NONE$.MODULE$;
-    SparkPlan one = isAsked ? null : inOne(exchange.child());
-    if (one != null) return told(one);
+  private SparkPlan withoutExchange(ShuffleExchangeExec exchange) {
+    boolean isRemovable = REMOVABLE.contains(exchange.shuffleOrigin());
+    SparkPlan single = isRemovable ? inOnePartition(exchange.child()) : null;
+    if (single != null) return reportingOnePartition(single);
     if (exchange.outputPartitioning().numPartitions() != 1) return null;
-    SparkPlan better = rewritten(exchange.child());
-    return better == exchange.child() ? exchange : over(exchange, better);
+    return withChildren(exchange, List.of(rewritePlan(exchange.child())));
   }
 
   /**
-   * As of one partition: expanded rows tell of none, and joins take no sides that tell of different
-   * numbers.
+   * Returns a plan that reports one partition, which expanded rows do not; joins reject sides that
+   * report different numbers.
    */
-  private static SparkPlan told(SparkPlan one) {
-    return one.outputPartitioning().numPartitions() == 1 ? one : new CoalesceExec(1, one);
+  private static SparkPlan reportingOnePartition(SparkPlan single) {
+    return single.outputPartitioning().numPartitions() == 1 ? single : new CoalesceExec(1, single);
   }
 
-  /** What is broadcast is a job by itself. */
-  private static SparkPlan ofBroadcast(BroadcastHashJoinExec join) {
-    SparkPlan streamed = inOne(join.streamedPlan());
+  /** Leaves the broadcast side, which is a job of its own, as it is. */
+  private SparkPlan withSingleStream(BroadcastHashJoinExec join) {
+    SparkPlan streamed = inOnePartition(join.streamedPlan());
     if (streamed == null) return null;
     boolean isLeft = join.streamedPlan() == join.left();
-    return over(join, isLeft ? streamed : join.left(), isLeft ? join.right() : streamed);
+    return withChildren(
+        join, isLeft ? List.of(streamed, join.right()) : List.of(join.left(), streamed));
   }
 
   private static boolean isSingle(SparkPlan plan) {
     return plan.outputPartitioning() == SinglePartition$.MODULE$;
   }
 
-  private static SparkPlan over(SparkPlan plan, SparkPlan... children) {
-    List<SparkPlan> list = new ArrayList<>(Arrays.asList(children));
-    return plan.withNewChildren(ScalaConversions.seq(list));
+  /** Returns the plan itself if all children are its own. */
+  private static SparkPlan withChildren(SparkPlan plan, List<SparkPlan> children) {
+    List<SparkPlan> own = list(plan.children());
+    for (int i = 0; i < children.size(); i++) {
+      if (children.get(i) != own.get(i)) return plan.withNewChildren(seq(children));
+    }
+    return plan;
   }
 }

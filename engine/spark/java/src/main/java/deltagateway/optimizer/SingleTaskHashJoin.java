@@ -1,31 +1,33 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
-import java.util.ArrayList;
+import static deltagateway.internals.ScalaConversions.emptySeq;
+import static deltagateway.internals.ScalaConversions.none;
+
 import org.apache.spark.sql.catalyst.optimizer.BuildLeft$;
-import org.apache.spark.sql.catalyst.optimizer.BuildSide;
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.plans.logical.HintInfo;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
+import org.apache.spark.sql.catalyst.plans.logical.JoinStrategyHint;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SHUFFLE_HASH$;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkPlanner;
-import org.apache.spark.sql.execution.SparkStrategies;
 import org.apache.spark.sql.execution.SparkStrategy;
+import scala.Option;
+import scala.Some;
+import scala.collection.immutable.Seq;
 
 /**
- * Joins of a query of one task: the side that Spark would broadcast, by its size, is hashed by the
- * task itself, which takes no job and no more memory. Each row of the other side is copied on its
- * way into such a join, and not into one with a broadcast side, which is the faster one where rows
- * are many. All other joins, those with hints among them, are left to Spark.
+ * Strategy for the joins of a query that runs in one task: the task hashes the side that Spark
+ * would broadcast by its size, which takes no job and no more memory. A hash join in a task copies
+ * each row of the other side, a broadcast join does not, so the latter is faster for many rows. All
+ * other joins, including those with hints, are left to Spark.
  */
 public final class SingleTaskHashJoin extends SparkStrategy {
-  private static final long ROWS_MAX = 200000;
+  private static final long ROWS_MAX = 200_000;
 
-  /** Where the rows are not known. */
+  /** Limit for a side whose row count is unknown. */
   private static final long BYTES_MAX = 4L << 20;
 
   private final SparkPlanner planner;
@@ -34,34 +36,47 @@ public final class SingleTaskHashJoin extends SparkStrategy {
     this.planner = planner;
   }
 
-  public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
-    JoinHint hint = plan instanceof Join ? hint((Join) plan) : null;
-    if (hint == null) return ScalaConversions.seq(new ArrayList<>());
-    Join join = (Join) plan;
-    return planner.JoinSelection()
-        .apply(join.copy(join.left(), join.right(), join.joinType(), join.condition(), hint));
+  @Override
+  public Seq<SparkPlan> apply(LogicalPlan plan) {
+    if (!(plan instanceof Join join) || !OptimizerRule.SINGLE_TASK_HASH_JOIN.isEnabled()) {
+      return emptySeq();
+    }
+    JoinHint hint = hint(join);
+    if (hint == null) return emptySeq();
+    OptimizerRule.SINGLE_TASK_HASH_JOIN.count();
+    return planner.JoinSelection().apply(withHint(join, hint));
   }
 
-  /** To hash one side; null for neither. */
+  /** Returns the join with other hints. */
+  static Join withHint(Join join, JoinHint hint) {
+    return join.copy(join.left(), join.right(), join.joinType(), join.condition(), hint);
+  }
+
+  /** Returns hints for one side of a join. */
+  static JoinHint hint(JoinStrategyHint strategy, boolean isLeft) {
+    Option<HintInfo> hint = new Some<>(new HintInfo(new Some<>(strategy)));
+    return isLeft ? new JoinHint(hint, none()) : new JoinHint(none(), hint);
+  }
+
+  /** Returns the hint to hash one side; null if neither may be. */
   private JoinHint hint(Join join) {
-    if (!join.hint().isEmpty() || ExtractEquiJoinKeys$.MODULE$.unapply(join).isEmpty()) return null;
+    if (!join.hint().isEmpty() || EquiJoinKeys.of(join) == null) return null;
     if (!hasFewRows(join.left()) || !hasFewRows(join.right())) return null;
-    SparkStrategies.JoinSelection$ selection = planner.JoinSelection();
-    scala.Option<BuildSide> side = selection.getBroadcastBuildSide(join, false, planner.conf());
+    var selection = planner.JoinSelection();
+    var side = selection.getBroadcastBuildSide(join, false, planner.conf());
     if (side.isEmpty()) return null;
     boolean isLeft = side.get() == BuildLeft$.MODULE$;
-    if (isLeft && !selection.canBuildShuffledHashJoinLeft(join.joinType())) return null;
-    if (!isLeft && !selection.canBuildShuffledHashJoinRight(join.joinType())) return null;
-    scala.Option<HintInfo> hashed =
-        new scala.Some<>(new HintInfo(new scala.Some<>(SHUFFLE_HASH$.MODULE$)));
-    return isLeft
-        ? new JoinHint(hashed, ScalaConversions.none())
-        : new JoinHint(ScalaConversions.none(), hashed);
+    boolean mayHash =
+        isLeft
+            ? selection.canBuildShuffledHashJoinLeft(join.joinType())
+            : selection.canBuildShuffledHashJoinRight(join.joinType());
+    return mayHash ? hint(SHUFFLE_HASH$.MODULE$, isLeft) : null;
   }
 
   private static boolean hasFewRows(LogicalPlan side) {
-    Statistics known = side.stats();
-    if (known.rowCount().isEmpty()) return known.sizeInBytes().toDouble() <= BYTES_MAX;
-    return known.rowCount().get().toDouble() <= ROWS_MAX;
+    Statistics statistics = side.stats();
+    return statistics.rowCount().isEmpty()
+        ? statistics.sizeInBytes().toDouble() <= BYTES_MAX
+        : statistics.rowCount().get().toDouble() <= ROWS_MAX;
   }
 }

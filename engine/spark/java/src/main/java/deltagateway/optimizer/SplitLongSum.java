@@ -5,18 +5,17 @@ import java.math.BigInteger;
 import org.apache.spark.sql.types.Decimal;
 
 /**
- * A sum of longs that may not fit in a long: that of their upper and that of their lower bits, put
- * together. Each value is `upper * 2^31 + lower`; neither sum reaches the end of a long before
- * there are 2^32 values.
+ * Sum of longs that may exceed a long, computed as the sums of their upper and of their lower bits.
+ * Each value is `upper * 2^31 + lower`; neither sum can overflow with fewer than 2^32 values.
  *
- * <p>It is public for the code that Spark generates.
+ * <p>The class is public for the code that Spark generates.
  */
 public final class SplitLongSum {
   static final int LOWER_BITS = 31;
 
   private SplitLongSum() {}
 
-  /** A decimal of the type that the sum has, which has more digits than both. */
+  /** Returns a decimal of the sum's type, which has more digits than both partial sums. */
   public static Decimal total(long upper, long lower, int precision, int scale) {
     BigInteger unscaled =
         BigInteger.valueOf(upper).shiftLeft(LOWER_BITS).add(BigInteger.valueOf(lower));

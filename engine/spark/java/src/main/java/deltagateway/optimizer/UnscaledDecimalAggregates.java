@@ -1,9 +1,12 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
+import static deltagateway.internals.ScalaConversions.emptySeq;
+import static deltagateway.internals.ScalaConversions.none;
+import static deltagateway.internals.ScalaConversions.one;
+import static deltagateway.internals.ScalaConversions.rewrite;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import java.math.BigInteger;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -20,51 +23,40 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.IntegerType$;
 
 /**
- * Sums and averages of decimals computed in longs, as far as the ranges of the columns allow it
- * ({@link UnscaledDecimalRewrite}): Spark keeps what has more than 18 digits, as each sum of a
- * DECIMAL(9,2) or wider, in objects, and takes most of a query's time for that. Spark's own rule
+ * Computes sums and averages of decimals with longs, if the ranges of the columns permit it ({@link
+ * UnscaledDecimalRewrite}). Spark stores decimals of more than 18 digits, such as each sum of a
+ * DECIMAL(9,2) or wider, as objects, and spends most of a query's time on them. Spark's own rule
  * does the same for decimals of up to 8 digits.
  *
- * <p>A sum is one of longs, or two where all rows together might be too much for a long ({@link
- * SplitLongSum}). An average is what Spark makes of its sum and its count. Names, types, ids and
- * nullability stay, and what is computed is the same to the last digit; or it fails, where the log
- * was wrong, and the query has to run as it was ({@link #failed}).
+ * <p>A sum is one sum of longs, or two if all rows together might exceed a long ({@link
+ * SplitLongSum}). An average is computed from its sum and its count as Spark does. Names, types,
+ * ids and nullability stay, and the result is the same to the last digit; or the query fails
+ * because the log's statistics are wrong ({@link #failed}), and has to run without this rule.
  *
- * <p>DISTINCT aggregates and window functions stay as they are.
+ * <p>DISTINCT aggregates and window functions are not rewritten.
  */
-public final class UnscaledDecimalAggregates extends scala.runtime.AbstractPartialFunction {
+public final class UnscaledDecimalAggregates extends SwitchedRule<LogicalPlan> {
   private static final int LONG_DIGITS = 19;
   private static final BigInteger SPLIT_ROWS_MAX =
       BigInteger.ONE.shiftLeft(SplitLongSum.LOWER_BITS);
 
   private final ColumnRanges columns;
 
-  private UnscaledDecimalAggregates(RemainingFiles left) {
-    this.columns = new ColumnRanges(left);
+  /** `remaining` are the scans of the plan. */
+  public UnscaledDecimalAggregates(RemainingFiles remaining) {
+    super(OptimizerRule.UNSCALED_DECIMAL_AGGREGATES);
+    this.columns = new ColumnRanges(remaining);
   }
 
-  /**
-   * The optimized plan, of which `left` is what it reads, with its sums in longs; itself where none
-   * is.
-   */
-  public static LogicalPlan of(LogicalPlan optimized, RemainingFiles left) {
-    return optimized.transformDownWithSubqueries(new UnscaledDecimalAggregates(left));
-  }
-
-  /**
-   * Whether it may be because of numbers that are too large for their long, in a plan of {@link
-   * #of}.
-   */
+  /** Returns whether a query may have failed because a number exceeds its long. */
   public static boolean failed(Throwable failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       if (!(cause instanceof ArithmeticException)) continue;
-      String condition =
-          cause instanceof SparkThrowable ? ((SparkThrowable) cause).getCondition() : null;
+      String condition = cause instanceof SparkThrowable error ? error.getCondition() : null;
       return condition == null
           || condition.startsWith("ARITHMETIC_OVERFLOW")
           || condition.startsWith("NUMERIC_VALUE");
@@ -72,125 +64,98 @@ public final class UnscaledDecimalAggregates extends scala.runtime.AbstractParti
     return false;
   }
 
-  public boolean isDefinedAt(Object node) {
-    return node instanceof Aggregate;
+  @Override
+  LogicalPlan rewritePlan(LogicalPlan optimized) {
+    return optimized.transformDownWithSubqueries(
+        rewrite(plan -> plan instanceof Aggregate aggregate ? rewriteAggregate(aggregate) : plan));
   }
 
-  public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    if (!isDefinedAt(node)) return otherwise.apply(node);
-    Aggregate plan = (Aggregate) node;
-    return plan.transformExpressionsDown(new OfRows(columns, plan.child()));
+  private LogicalPlan rewriteAggregate(Aggregate plan) {
+    Rows rows = new Rows(plan.child(), new UnscaledDecimalRewrite(columns, plan.child()));
+    return plan.transformExpressionsDown(
+        rewrite(each -> each instanceof AggregateExpression of ? rows.rewritten(of) : each));
   }
 
-  private static final class OfRows extends scala.runtime.AbstractPartialFunction {
-    private final ColumnRanges columns;
-    private final LogicalPlan rows;
-    private final UnscaledDecimalRewrite forms;
+  private static boolean isRewritten(AggregateExpression aggregate) {
+    if (aggregate.isDistinct()) return false;
+    AggregateFunction function = aggregate.aggregateFunction();
+    return function instanceof Sum && isWide(function)
+        || function instanceof Average average && isWide(average.sum());
+  }
 
-    OfRows(ColumnRanges columns, LogicalPlan rows) {
-      this.columns = columns;
-      this.rows = rows;
-      this.forms = new UnscaledDecimalRewrite(columns, rows);
+  /** Returns whether Spark's own rule does not apply. */
+  private static boolean isWide(Expression sum) {
+    return sum.dataType() instanceof DecimalType type && type.precision() >= LONG_DIGITS;
+  }
+
+  private static Literal literal(int number) {
+    return new Literal(number, IntegerType$.MODULE$);
+  }
+
+  private static Expression longSum(Expression longs, AggregateExpression aggregate) {
+    return over(new Sum(longs, UnscaledDecimalRewrite.checked()), aggregate);
+  }
+
+  /** Returns the aggregate of the same rows as another one. */
+  private static Expression over(AggregateFunction function, AggregateExpression aggregate) {
+    return function.toAggregateExpression(false, aggregate.filter());
+  }
+
+  /** The rows below one aggregate. */
+  private final class Rows {
+    private final LogicalPlan plan;
+    private final UnscaledDecimalRewrite decimals;
+
+    Rows(LogicalPlan plan, UnscaledDecimalRewrite decimals) {
+      this.plan = plan;
+      this.decimals = decimals;
     }
 
-    public boolean isDefinedAt(Object node) {
-      if (!(node instanceof AggregateExpression) || ((AggregateExpression) node).isDistinct())
-        return false;
-      AggregateFunction function = ((AggregateExpression) node).aggregateFunction();
-      return function instanceof Sum && isWide(function)
-          || function instanceof Average && isWide(((Average) function).sum());
-    }
-
-    /** Other sums are those of Spark's own rule. */
-    private static boolean isWide(Expression sum) {
-      return sum.dataType() instanceof DecimalType
-          && ((DecimalType) sum.dataType()).precision() >= LONG_DIGITS;
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      AggregateExpression aggregate = (AggregateExpression) node;
+    Expression rewritten(AggregateExpression aggregate) {
+      if (!isRewritten(aggregate)) return aggregate;
       AggregateFunction function = aggregate.aggregateFunction();
       Expression summed = function.children().head();
-      UnscaledDecimal form = summed.deterministic() ? forms.of(summed) : null;
-      if (form == null) return node;
-      if (function instanceof Sum) {
-        Expression sum = sum(form, aggregate, (DecimalType) function.dataType());
-        return sum == null ? node : sum;
-      }
-      Average average = (Average) function;
-      Expression sum = sum(form, aggregate, (DecimalType) average.sum().dataType());
-      if (sum == null) return node;
-      Expression counted =
-          average.child().nullable()
-              ? form.expression
-              : new Literal(Integer.valueOf(1), IntegerType$.MODULE$);
-      Expression count = over(new Count(ScalaConversions.seq(Arrays.asList(counted))), aggregate);
-      return average.evaluateExpression().transformUp(new Buffered(average, sum, count));
+      UnscaledDecimal unscaled = summed.deterministic() ? decimals.of(summed) : null;
+      if (unscaled == null) return aggregate;
+      Average average = function instanceof Average found ? found : null;
+      Expression original = average == null ? function : average.sum();
+      Expression sum = sum(unscaled, aggregate, (DecimalType) original.dataType());
+      if (sum == null) return aggregate;
+      return average == null ? sum : average(average, sum, unscaled, aggregate);
     }
 
-    /** Null: there may be too many rows. */
-    private Expression sum(UnscaledDecimal form, AggregateExpression aggregate, DecimalType type) {
-      BigInteger count = columns.rows(rows);
-      if (count != null && form.range.summed(count).fitsLong()) {
-        return new MakeDecimal(
-            sum(form.expression, aggregate), type.precision(), type.scale(), false);
+    private Expression average(
+        Average average, Expression sum, UnscaledDecimal unscaled, AggregateExpression aggregate) {
+      Expression counted = average.child().nullable() ? unscaled.expression() : literal(1);
+      Expression count = over(new Count(one(counted)), aggregate);
+      return average
+          .evaluateExpression()
+          .transformUp(
+              rewrite(
+                  node -> {
+                    if (!(node instanceof Attribute buffered)) return node;
+                    return buffered.exprId().equals(average.sum().exprId()) ? sum : count;
+                  }));
+    }
+
+    /** Returns null if there may be too many rows. */
+    private Expression sum(
+        UnscaledDecimal unscaled, AggregateExpression aggregate, DecimalType type) {
+      BigInteger count = columns.rows(plan);
+      Expression longs = unscaled.expression();
+      if (count != null && unscaled.range().summed(count).fitsLong()) {
+        return new MakeDecimal(longSum(longs, aggregate), type.precision(), type.scale(), false);
       }
       if (count != null && count.compareTo(SPLIT_ROWS_MAX) > 0) return null;
-      Literal bits = new Literal(Integer.valueOf(SplitLongSum.LOWER_BITS), IntegerType$.MODULE$);
-      List<Expression> arguments = new ArrayList<>();
-      arguments.add(sum(new ShiftRight(form.expression, bits), aggregate));
-      arguments.add(
-          sum(
-              new BitwiseAnd(
-                  form.expression,
-                  UnscaledDecimalRewrite.literal((1L << SplitLongSum.LOWER_BITS) - 1)),
-              aggregate));
-      arguments.add(new Literal(Integer.valueOf(type.precision()), IntegerType$.MODULE$));
-      arguments.add(new Literal(Integer.valueOf(type.scale()), IntegerType$.MODULE$));
-      scala.collection.immutable.Seq<AbstractDataType> noTypes =
-          ScalaConversions.seq(new ArrayList<>());
+      Literal lowerBits = UnscaledDecimalRewrite.literal((1L << SplitLongSum.LOWER_BITS) - 1);
+      List<Expression> arguments =
+          List.of(
+              longSum(new ShiftRight(longs, literal(SplitLongSum.LOWER_BITS)), aggregate),
+              longSum(new BitwiseAnd(longs, lowerBits), aggregate),
+              literal(type.precision()),
+              literal(type.scale()));
       return new StaticInvoke(
-          SplitLongSum.class,
-          type,
-          "total",
-          ScalaConversions.seq(arguments),
-          noTypes,
-          true,
-          true,
-          true,
-          ScalaConversions.none());
-    }
-
-    private static Expression sum(Expression longs, AggregateExpression aggregate) {
-      return over(new Sum(longs, UnscaledDecimalRewrite.checked()), aggregate);
-    }
-
-    /** Of the rows that another aggregate is of. */
-    private static Expression over(AggregateFunction function, AggregateExpression aggregate) {
-      return function.toAggregateExpression(false, aggregate.filter());
-    }
-  }
-
-  /** Puts a sum and a count in the place of those that an average keeps. */
-  private static final class Buffered extends scala.runtime.AbstractPartialFunction {
-    private final Average average;
-    private final Expression sum;
-    private final Expression count;
-
-    Buffered(Average average, Expression sum, Expression count) {
-      this.average = average;
-      this.sum = sum;
-      this.count = count;
-    }
-
-    public boolean isDefinedAt(Object node) {
-      return node instanceof Attribute;
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      return ((Attribute) node).exprId().equals(average.sum().exprId()) ? sum : count;
+          SplitLongSum.class, type, "total", seq(arguments), emptySeq(), true, true, true, none());
     }
   }
 }

@@ -1,8 +1,9 @@
 package deltagateway.optimizer;
 
-import deltagateway.internals.ScalaConversions;
-import java.math.BigDecimal;
-import java.util.ArrayList;
+import static deltagateway.internals.ScalaConversions.list;
+import static deltagateway.internals.ScalaConversions.rewrite;
+import static deltagateway.internals.ScalaConversions.seq;
+
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
@@ -16,60 +17,50 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.LongType$;
 
 /**
- * Comparisons of a decimal column of up to 18 digits with values of its type, in longs: which row a
- * filter leaves is the same. It is for filters that are planned: what is pushed down to files, and
- * what files are chosen by, are decimals.
+ * Compares a decimal column of up to 18 digits with values of its type as longs, which accepts the
+ * same rows. It applies to filters in a physical plan only: filters that are pushed down to files,
+ * and by which files are pruned, stay decimals.
  */
-public final class UnscaledDecimalComparisons extends scala.runtime.AbstractPartialFunction {
+final class UnscaledDecimalComparisons {
   private static final int DIGITS_MAX = 18;
 
   private UnscaledDecimalComparisons() {}
 
-  static FilterExec in(FilterExec filter) {
-    Expression condition = filter.condition().transformDown(new UnscaledDecimalComparisons());
-    return condition.fastEquals(filter.condition())
-        ? filter
-        : new FilterExec(condition, filter.child());
+  /** Returns the filter itself if it has no such comparison. */
+  static FilterExec rewriteFilter(FilterExec filter) {
+    if (!OptimizerRule.UNSCALED_DECIMAL_COMPARISONS.isEnabled()) return filter;
+    Expression condition =
+        filter.condition().transformDown(rewrite(UnscaledDecimalComparisons::withLongs));
+    if (condition.fastEquals(filter.condition())) return filter;
+    OptimizerRule.UNSCALED_DECIMAL_COMPARISONS.count();
+    return new FilterExec(condition, filter.child());
   }
 
-  public boolean isDefinedAt(Object node) {
-    if (!(node instanceof In) && !(node instanceof BinaryComparison)) return false;
-    List<Expression> operands = ScalaConversions.list(((Expression) node).children());
-    int columns = 0;
-    for (int i = 0; i < operands.size(); i++) {
-      Expression each = operands.get(i);
-      if (!isNarrow(each) || !each.dataType().equals(operands.get(0).dataType())) return false;
-      if (each instanceof Attribute) columns++;
-      else if (!isValue(each)) return false;
+  private static Expression withLongs(Expression comparison) {
+    if (!(comparison instanceof In) && !(comparison instanceof BinaryComparison)) return comparison;
+    List<Expression> operands = list(comparison.children());
+    var type = operands.get(0).dataType();
+    if (!(type instanceof DecimalType decimal) || decimal.precision() > DIGITS_MAX) {
+      return comparison;
     }
-    return columns > 0;
+    boolean isSupported =
+        operands.stream().allMatch(each -> each.dataType().equals(type) && isOperand(each))
+            && operands.stream().anyMatch(Attribute.class::isInstance);
+    if (!isSupported) return comparison;
+    return comparison.withNewChildren(
+        seq(operands.stream().map(UnscaledDecimalComparisons::unscaled).toList()));
   }
 
-  private static boolean isNarrow(Expression operand) {
-    return operand.dataType() instanceof DecimalType
-        && ((DecimalType) operand.dataType()).precision() <= DIGITS_MAX;
+  private static boolean isOperand(Expression operand) {
+    if (!(operand instanceof Literal literal)) return operand instanceof Attribute;
+    return literal.value() == null
+        || ((Decimal) literal.value()).scale() == ((DecimalType) literal.dataType()).scale();
   }
 
-  private static boolean isValue(Expression operand) {
-    if (!(operand instanceof Literal)) return false;
-    Object value = ((Literal) operand).value();
-    return value == null || ((Decimal) value).scale() == ((DecimalType) operand.dataType()).scale();
-  }
-
-  public Object applyOrElse(Object node, scala.Function1 otherwise) {
-    if (!isDefinedAt(node)) return otherwise.apply(node);
-    List<Expression> operands = ScalaConversions.list(((Expression) node).children());
-    List longs = new ArrayList<>();
-    for (int i = 0; i < operands.size(); i++) {
-      Expression each = operands.get(i);
-      longs.add(each instanceof Literal ? unscaled((Literal) each) : new UnscaledValue(each));
-    }
-    return ((Expression) node).withNewChildren(ScalaConversions.seq(longs));
-  }
-
-  private static Literal unscaled(Literal decimal) {
-    if (decimal.value() == null) return new Literal(null, LongType$.MODULE$);
-    BigDecimal number = ((Decimal) decimal.value()).toJavaBigDecimal();
+  private static Expression unscaled(Expression operand) {
+    if (!(operand instanceof Literal literal)) return new UnscaledValue(operand);
+    if (literal.value() == null) return new Literal(null, LongType$.MODULE$);
+    var number = ((Decimal) literal.value()).toJavaBigDecimal();
     return UnscaledDecimalRewrite.literal(number.unscaledValue().longValueExact());
   }
 }

@@ -2,32 +2,19 @@ package deltagateway.optimizer;
 
 import java.math.BigInteger;
 
-/**
- * Between which whole numbers, both included, the values of an expression lie that are not null.
- */
-public final class ValueRange {
-  /**
-   * A quarter of what a long holds: what a column is known to hold may be a little wrong without a
-   * failure.
-   */
+/** Inclusive bounds of the values of an expression that are not null. */
+record ValueRange(BigInteger low, BigInteger high) {
+  /** A quarter of a long's range, so that slightly wrong bounds of a column cause no overflow. */
   private static final int BITS_MAX = 61;
-
-  final BigInteger low;
-  final BigInteger high;
-
-  ValueRange(BigInteger low, BigInteger high) {
-    this.low = low;
-    this.high = high;
-  }
 
   static ValueRange of(long low, long high) {
     return new ValueRange(BigInteger.valueOf(low), BigInteger.valueOf(high));
   }
 
-  /** Of all numbers of so many decimal digits. */
+  /** Returns the range of all numbers with up to `digits` decimal digits. */
   static ValueRange ofDigits(int digits) {
-    BigInteger most = BigInteger.TEN.pow(digits).subtract(BigInteger.ONE);
-    return new ValueRange(most.negate(), most);
+    BigInteger high = BigInteger.TEN.pow(digits).subtract(BigInteger.ONE);
+    return new ValueRange(high.negate(), high);
   }
 
   ValueRange plus(ValueRange other) {
@@ -46,15 +33,19 @@ public final class ValueRange {
     return new ValueRange(a.min(b).min(c.min(d)), a.max(b).max(c.max(d)));
   }
 
-  /** The smallest one that has all values of both. */
+  /** Returns the smallest range that contains both. */
   ValueRange with(ValueRange other) {
     return new ValueRange(low.min(other.low), high.max(other.high));
   }
 
-  /** That of the sums of up to so many values, of which there may be none. */
+  /** Returns the range of the sums of at most `count` values. */
   ValueRange summed(BigInteger count) {
     return new ValueRange(
         low.min(BigInteger.ZERO).multiply(count), high.max(BigInteger.ZERO).multiply(count));
+  }
+
+  boolean contains(ValueRange other) {
+    return low.compareTo(other.low) <= 0 && high.compareTo(other.high) >= 0;
   }
 
   boolean fitsLong() {

@@ -1,8 +1,9 @@
 package deltagateway.protocol;
 
+import static deltagateway.internals.ScalaConversions.list;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import deltagateway.internals.ScalaConversions;
 import deltagateway.scan.ComputedColumns;
 import deltagateway.scan.TableScan;
 import java.util.Base64;
@@ -33,62 +34,55 @@ import org.apache.spark.sql.catalyst.expressions.StartsWith;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Filters as JSON for `engine/spark/filters.py`: each node an array of its kind and its parts, null
- * for whatever is not among these kinds. Types go by the names of the log, dates and timestamps as
- * numbers, as Spark holds them.
+ * JSON of filters for `engine/spark/filters.py`: each node is an array of its kind and its parts,
+ * and null if its kind is unknown. Types have the names of the Delta protocol; dates and timestamps
+ * are numbers, as in Spark's rows.
  */
 public final class FilterJson {
-  private final ComputedColumns shown;
+  private final ComputedColumns computed;
 
-  /** `shown` are columns that are made of others; null: none. */
-  public FilterJson(ComputedColumns shown) {
-    this.shown = shown;
+  /** `computed` are columns that are computed from others; null: none. */
+  public FilterJson(ComputedColumns computed) {
+    this.computed = computed;
   }
 
-  /**
-   * In an order of their own, without those of which nothing is said: the same filters are the same
-   * question.
-   */
-  public ArrayNode of(
-      scala.collection.immutable.Seq<Expression> partitionFilters,
-      scala.collection.immutable.Seq<Expression> dataFilters) {
+  /** Returns the known filters, sorted, so that the same filters have the same JSON. */
+  public ArrayNode of(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
     Map<String, JsonNode> trees = new TreeMap<>();
-    addAll(trees, partitionFilters);
-    addAll(trees, dataFilters);
+    for (Seq<Expression> filters : List.of(partitionFilters, dataFilters)) {
+      for (Expression filter : list(filters)) {
+        if (TableScan.isLive(filter)) continue;
+        JsonNode node = node(filter);
+        if (!node.isNull()) trees.put(node.toString(), node);
+      }
+    }
     return StatementRequest.JSON.createArrayNode().addAll(trees.values());
   }
 
-  private void addAll(
-      Map<String, JsonNode> trees, scala.collection.immutable.Seq<Expression> filters) {
-    List<Expression> expressions = ScalaConversions.list(filters);
-    for (int i = 0; i < expressions.size(); i++) {
-      if (TableScan.isLive(expressions.get(i))) continue;
-      JsonNode node = node(expressions.get(i));
-      if (!node.isNull()) trees.put(node.toString(), node);
-    }
-  }
-
   private JsonNode node(Expression expression) {
-    String made = shown == null ? null : shown.name(expression);
-    if (made != null) return StatementRequest.JSON.createArrayNode().add("column").add(made);
+    String name = computed == null ? null : computed.name(expression);
+    if (name != null) return array("column").add(name);
     if (expression instanceof AttributeReference || expression instanceof GetStructField)
       return column(expression);
-    if (expression instanceof Literal)
-      return literal(((Literal) expression).value(), expression.dataType());
-    if (expression instanceof Cast) {
-      return unary("cast", ((Cast) expression).child()).add(expression.dataType().typeName());
-    }
-    if (expression instanceof KnownNotNull)
-      return node(((KnownNotNull) expression).child()); // see MixedPartitionFilters
-    if (expression instanceof InSet) return in((InSet) expression);
+    if (expression instanceof Literal literal) return literal(literal.value(), literal.dataType());
+    if (expression instanceof Cast cast)
+      return array("cast").add(node(cast.child())).add(cast.dataType().typeName());
+    // MixedPartitionFilters wraps filters in it.
+    if (expression instanceof KnownNotNull known) return node(known.child());
+    if (expression instanceof InSet in) return inSet(in);
     String kind = kind(expression);
     if (kind == null) return StatementRequest.JSON.nullNode();
-    ArrayNode node = StatementRequest.JSON.createArrayNode().add(kind);
-    List<Expression> children = ScalaConversions.list(expression.children());
-    for (int i = 0; i < children.size(); i++) node.add(node(children.get(i)));
+    ArrayNode node = array(kind);
+    for (Expression child : list(expression.children())) node.add(node(child));
     return node;
+  }
+
+  private static ArrayNode array(String kind) {
+    return StatementRequest.JSON.createArrayNode().add(kind);
   }
 
   private static String kind(Expression expression) {
@@ -108,61 +102,42 @@ public final class FilterJson {
     return null;
   }
 
-  private ArrayNode unary(String kind, Expression child) {
-    return StatementRequest.JSON.createArrayNode().add(kind).add(node(child));
-  }
-
-  /** The path of a column, or null where a field is taken from something else. */
+  /** Returns the path of a column; null if a field is taken from another expression. */
   private static JsonNode column(Expression expression) {
-    if (expression instanceof AttributeReference) {
-      if (isMetadata((AttributeReference) expression)) return StatementRequest.JSON.nullNode();
-      return StatementRequest.JSON
-          .createArrayNode()
-          .add("column")
-          .add(((AttributeReference) expression).name());
-    }
-    GetStructField field = (GetStructField) expression;
-    boolean hasPath =
-        field.child() instanceof AttributeReference || field.child() instanceof GetStructField;
-    JsonNode parent = hasPath ? column(field.child()) : StatementRequest.JSON.nullNode();
-    return parent.isNull() ? parent : ((ArrayNode) parent).add(field.extractFieldName());
+    if (expression instanceof AttributeReference column && !isMetadata(column))
+      return array("column").add(column.name());
+    return expression instanceof GetStructField field
+            && column(field.child()) instanceof ArrayNode path
+        ? path.add(field.extractFieldName())
+        : StatementRequest.JSON.nullNode();
   }
 
-  /**
-   * Is it a field of `_metadata`? Spark plans with each by itself, under a name that a column may
-   * have too.
-   */
-  static boolean isMetadata(AttributeReference attribute) {
+  /** Returns true for a field of `_metadata`, whose name a column may have too. */
+  private static boolean isMetadata(AttributeReference attribute) {
     return FileSourceMetadataAttribute$.MODULE$.isValid(attribute.metadata());
   }
 
-  private JsonNode in(InSet expression) {
-    ArrayNode node = unary("in", expression.child());
-    DataType type = expression.child().dataType();
-    for (scala.collection.Iterator<Object> values = expression.hset().iterator();
-        values.hasNext(); ) {
-      node.add(literal(values.next(), type));
-    }
+  private JsonNode inSet(InSet in) {
+    ArrayNode node = array("in").add(node(in.child()));
+    DataType type = in.child().dataType();
+    for (Object value : CollectionConverters.asJava(in.hset())) node.add(literal(value, type));
     return node;
   }
 
   private static JsonNode literal(Object value, DataType type) {
-    ArrayNode node = StatementRequest.JSON.createArrayNode().add("literal").add(type.typeName());
+    ArrayNode node = array("literal").add(type.typeName());
     if (value == null) return node.addNull();
-    if (value instanceof Boolean) return node.add((Boolean) value);
-    if (value instanceof Float || value instanceof Double) {
+    if (value instanceof Boolean bool) return node.add(bool);
+    if (value instanceof Float || value instanceof Double)
       return node.add(Double.toString(((Number) value).doubleValue()));
-    }
-    if (value instanceof Number) return node.add(((Number) value).longValue());
-    if (value instanceof Decimal)
-      return node.add(((Decimal) value).toJavaBigDecimal().toPlainString());
-    if (value instanceof byte[])
-      return node.add(Base64.getEncoder().encodeToString((byte[]) value));
-    if (value instanceof UTF8String) {
-      String text = value.toString();
-      if (UTF8String.fromString(text).equals(value))
-        return node.add(text); // else it is no text, and not to be said
-    }
+    if (value instanceof Number number) return node.add(number.longValue());
+    if (value instanceof Decimal decimal)
+      return node.add(decimal.toJavaBigDecimal().toPlainString());
+    if (value instanceof byte[] bytes) return node.add(Base64.getEncoder().encodeToString(bytes));
+    // Bytes that are not UTF-8 cannot be in JSON.
+    if (value instanceof UTF8String string
+        && UTF8String.fromString(string.toString()).equals(string))
+      return node.add(string.toString());
     return StatementRequest.JSON.nullNode();
   }
 }

@@ -9,25 +9,26 @@ import py4j.Py4JPythonClientPerThread;
 import py4j.Py4JServerConnection;
 
 /**
- * Answers of calls go out as they are written. py4j writes an answer of more than some 8000
- * characters in pieces, of which the system would hold the later ones back until Python has
- * acknowledged the first, and Python's system does that after 40 ms, having nothing to send.
+ * Disables Nagle's algorithm for py4j's responses. py4j writes a response of more than about 8000
+ * characters in pieces. The system would delay the later ones until Python has acknowledged the
+ * first, and Python's system, which has nothing to send, acknowledges after 40 ms.
  */
 public final class ImmediateResponses extends DefaultGatewayServerListener {
   private ImmediateResponses() {}
 
-  /** For the connection that this is called on, and all that are made later. */
-  public static void by(GatewayServer server) {
+  /** Applies to the connection of the current call, and to all later ones. */
+  public static void enable(GatewayServer server) {
     server.addListener(new ImmediateResponses());
     Py4JPythonClientPerThread client = (Py4JPythonClientPerThread) server.getCallbackClient();
-    bePrompt(client.getPerThreadConnection().getSocket());
+    disableDelay(client.getPerThreadConnection().getSocket());
   }
 
+  @Override
   public void connectionStarted(Py4JServerConnection connection) {
-    bePrompt(connection.getSocket());
+    disableDelay(connection.getSocket());
   }
 
-  private static void bePrompt(Socket socket) {
+  private static void disableDelay(Socket socket) {
     try {
       socket.setTcpNoDelay(true);
     } catch (IOException closed) {

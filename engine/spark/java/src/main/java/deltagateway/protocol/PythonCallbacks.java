@@ -3,6 +3,7 @@ package deltagateway.protocol;
 import com.fasterxml.jackson.databind.JsonNode;
 import deltagateway.scan.ScanFiles;
 import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,10 +14,12 @@ import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What Python answers while Spark plans, from any thread; see engine/spark/driver_callbacks.py for
- * what goes over the wire.
+ * Callbacks to Python, from any thread; engine/spark/driver_callbacks.py describes the connection.
+ * A failure in Python fails the statement there; here it only ends the planning.
  */
 public final class PythonCallbacks {
+  private static final int BUFFER_BYTES = 1 << 16;
+
   private final int port;
   private final String password;
 
@@ -25,73 +28,63 @@ public final class PythonCallbacks {
     this.password = password;
   }
 
-  /** A failure is told to the statement on Python's side, here it only ends the planning. */
-  public ScanFiles files(JsonNode question, StructType constants, String timeZone)
+  /** Returns the files that the callback requests. */
+  public ScanFiles files(JsonNode callback, StructType constants, String timeZone)
       throws Exception {
-    Socket socket = ask(question);
-    try {
-      InputStream in = new BufferedInputStream(socket.getInputStream(), 1 << 16);
-      String failure = line(in);
-      if (!failure.equals("null")) throw new IllegalStateException("no list of files: " + failure);
-      return ScanFiles.read(in, constants, timeZone);
-    } finally {
-      socket.close();
+    try (Socket socket = send(callback)) {
+      return ScanFiles.read(response(socket, "no list of files: "), constants, timeZone);
     }
   }
 
-  /** Adds the Arrow messages of an answer to `messages`; the number of their rows. */
-  public long messages(JsonNode question, List<byte[]> messages) throws IOException {
-    Socket socket = ask(question);
-    try {
-      DataInputStream in =
-          new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16));
-      String failure = line(in);
-      if (!failure.equals("null")) throw new IllegalStateException("no rows: " + failure);
+  /** Adds the Arrow messages of the response to `messages`; returns the number of their rows. */
+  public long messages(JsonNode callback, List<byte[]> messages) throws IOException {
+    try (Socket socket = send(callback)) {
+      DataInputStream in = new DataInputStream(response(socket, "no rows: "));
       long rows = 0;
-      for (int more = in.readInt(), length = in.readInt();
-          more >= 0;
-          more = in.readInt(), length = in.readInt()) {
+      while (true) {
+        int rowCount = in.readInt();
+        int length = in.readInt();
+        if (rowCount < 0) return rows;
         byte[] message = new byte[length];
         in.readFully(message);
         messages.add(message);
-        rows += more;
+        rows += rowCount;
       }
-      return rows;
-    } finally {
-      socket.close();
     }
   }
 
-  /** The answer of a question that is answered by one value. */
-  public JsonNode value(JsonNode question) throws IOException {
-    Socket socket = ask(question);
-    try {
-      InputStream in = new BufferedInputStream(socket.getInputStream(), 1 << 12);
-      String failure = line(in);
-      if (!failure.equals("null")) throw new IllegalStateException("no answer: " + failure);
-      return StatementRequest.JSON.readTree(line(in));
-    } finally {
-      socket.close();
+  /** Returns the one value of the response. */
+  public JsonNode value(JsonNode callback) throws IOException {
+    try (Socket socket = send(callback)) {
+      return StatementRequest.JSON.readTree(line(response(socket, "no answer: ")));
     }
   }
 
-  /** The connection of a question that has been sent. */
-  public Socket ask(JsonNode question) throws IOException {
+  /** Returns the connection of a callback that has been sent. */
+  public Socket send(JsonNode callback) throws IOException {
+    String json = StatementRequest.JSON.writeValueAsString(Schema.checkCallback(callback));
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
     try {
-      String text = password + "\n" + StatementRequest.JSON.writeValueAsString(question) + "\n";
-      socket.getOutputStream().write(text.getBytes(StandardCharsets.UTF_8));
+      String lines = password + "\n" + json + "\n";
+      socket.getOutputStream().write(lines.getBytes(StandardCharsets.UTF_8));
+      return socket;
     } catch (IOException failure) {
       socket.close();
       throw failure;
     }
-    return socket;
+  }
+
+  /** Returns the response after its first line, which is `null` or the error. */
+  private static InputStream response(Socket socket, String failurePrefix) throws IOException {
+    InputStream in = new BufferedInputStream(socket.getInputStream(), BUFFER_BYTES);
+    String failure = line(in);
+    if (!failure.equals("null")) throw new IllegalStateException(failurePrefix + failure);
+    return in;
   }
 
   private static String line(InputStream in) throws IOException {
-    StringBuilder text = new StringBuilder();
-    for (int next = in.read(); next != '\n' && next >= 0; next = in.read())
-      text.append((char) next);
-    return text.toString();
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    for (int next = in.read(); next != '\n' && next >= 0; next = in.read()) bytes.write(next);
+    return bytes.toString(StandardCharsets.UTF_8);
   }
 }

@@ -3,10 +3,12 @@ package deltagateway.protocol;
 import org.apache.spark.sql.catalyst.trees.Origin;
 
 /**
- * What the engine itself refuses, as a kind that Python turns into one of its named errors, and the
- * thing refused.
+ * Rejection of a statement by the gateway itself: a kind that Python translates into one of its
+ * conditions, and the name of the rejected object.
  */
 public final class RejectionException extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
   private final String kind;
   private final String subject;
   private final transient Origin origin;
@@ -15,7 +17,7 @@ public final class RejectionException extends RuntimeException {
     this(kind, subject, null);
   }
 
-  /** `origin` is the place in the text that Spark parsed; null: unknown. */
+  /** `origin` is the position in the text that Spark parsed; null: unknown. */
   public RejectionException(String kind, String subject, Origin origin) {
     super(kind + ": " + subject);
     this.kind = kind;
@@ -23,7 +25,7 @@ public final class RejectionException extends RuntimeException {
     this.origin = origin;
   }
 
-  /** Null if the place is unknown. */
+  /** Returns null if the position is unknown. */
   public Origin origin() {
     return origin;
   }

@@ -4,11 +4,12 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import deltagateway.analysis.CrossRowExpressions;
 import deltagateway.analysis.SessionVariables;
+import deltagateway.internals.ScalaConversions;
+import deltagateway.optimizer.FiredRules;
 import deltagateway.result.ResultSpool;
 import deltagateway.session.StepTimings;
-import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
-import java.util.Iterator;
+import java.io.IOException;
+import java.nio.ByteBuffer;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.types.DataType;
@@ -16,18 +17,18 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The answer of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian),
- * the header, and the record batch messages of a small result. The header has the columns (name,
+ * Response of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian), the
+ * header, and the record batch messages of a small result. The header has the columns (name,
  * Spark's type as JSON, its DDL spelling, comment), the session's time zone, and the segments: for
- * each partition the file that holds its messages (null: the body of this frame), offset and
- * length, how many rows are in all of them, whether the query gives them again ({@link
- * Volatility}), and how long the steps took ({@link StepTimings}); or, of columns alone, the traits
- * ({@link CrossRowExpressions}) and the variables that are read.
+ * each partition the file that has its messages (null: the body of this frame), offset and length.
+ * It also has the number of rows, the volatility ({@link Volatility}), the durations of the steps
+ * ({@link StepTimings}) and the rules that changed the plan ({@link FiredRules}); or, for columns
+ * alone, the cross-row expressions ({@link CrossRowExpressions}) and the variables that are read.
  */
 public final class ResponseFrame {
   private ResponseFrame() {}
 
-  public static byte[] ofColumns(LogicalPlan analyzed, String timeZone) throws Exception {
+  public static byte[] ofColumns(LogicalPlan analyzed, String timeZone) throws IOException {
     ObjectNode header = header(analyzed.schema(), timeZone);
     header.set("traits", CrossRowExpressions.of(analyzed));
     header.set("variables", SessionVariables.readBy(analyzed));
@@ -35,50 +36,53 @@ public final class ResponseFrame {
   }
 
   public static byte[] ofResult(
-      StructType schema, String timeZone, ResultSpool spool, String repeatable, StepTimings steps)
-      throws Exception {
+      StructType schema,
+      String timeZone,
+      ResultSpool spool,
+      String volatility,
+      StepTimings steps,
+      FiredRules rules)
+      throws IOException {
     ObjectNode header = header(schema, timeZone);
     header.set("steps_us", steps.micros());
+    header.set("rules", rules.json());
     header.put("rows", spool.rows());
-    header.put("repeatable", repeatable);
+    header.put("repeatable", volatility);
     ArrayNode segments = header.putArray("segments");
-    for (Iterator<ResultSpool.Segment> all = spool.segments().iterator(); all.hasNext(); ) {
-      ResultSpool.Segment segment = all.next();
+    for (ResultSpool.Segment segment : spool.segments()) {
       String path = segment.path == null ? spool.spillPath() : segment.path;
       segments.addArray().add(path).add(segment.offset).add(segment.length);
     }
     return frame(header, spool.bytes());
   }
 
-  public static ObjectNode header(StructType schema, String timeZone) throws Exception {
+  public static ObjectNode header(StructType schema, String timeZone) throws IOException {
     ObjectNode header = StatementRequest.JSON.createObjectNode();
     header.put("time_zone", timeZone);
     ArrayNode columns = header.putArray("columns");
-    StructField[] fields = schema.fields();
-    for (int i = 0; i < fields.length; i++) {
+    for (StructField field : schema.fields()) {
       ObjectNode column = columns.addObject();
-      column.put("name", fields[i].name());
-      column.set("type", StatementRequest.JSON.readTree(fields[i].dataType().json()));
-      column.put("ddl", declared(fields[i]).catalogString());
-      scala.Option<String> comment = fields[i].getComment();
-      column.put("comment", comment.isDefined() ? comment.get() : null);
+      column.put("name", field.name());
+      column.set("type", StatementRequest.JSON.readTree(field.dataType().json()));
+      column.put("ddl", declaredType(field).catalogString());
+      column.put("comment", ScalaConversions.orNull(field.getComment()));
     }
     return header;
   }
 
-  /** char(n) and varchar(n) are strings to Spark; what was declared is in the metadata. */
-  private static DataType declared(StructField field) {
-    scala.Option<DataType> raw = CharVarcharUtils$.MODULE$.getRawType(field.metadata());
-    return raw.isDefined() ? raw.get() : field.dataType();
+  /** Returns char(n) and varchar(n), which Spark stores in the metadata of strings. */
+  private static DataType declaredType(StructField field) {
+    DataType declared =
+        ScalaConversions.orNull(CharVarcharUtils$.MODULE$.getRawType(field.metadata()));
+    return declared == null ? field.dataType() : declared;
   }
 
-  private static byte[] frame(ObjectNode header, byte[] body) throws Exception {
+  private static byte[] frame(ObjectNode header, byte[] body) throws IOException {
     byte[] json = StatementRequest.JSON.writeValueAsBytes(header);
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(4 + json.length + body.length);
-    DataOutputStream out = new DataOutputStream(bytes);
-    out.writeInt(json.length);
-    out.write(json);
-    out.write(body);
-    return bytes.toByteArray();
+    return ByteBuffer.allocate(Integer.BYTES + json.length + body.length)
+        .putInt(json.length)
+        .put(json)
+        .put(body)
+        .array();
   }
 }

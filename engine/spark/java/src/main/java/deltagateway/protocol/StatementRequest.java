@@ -1,35 +1,42 @@
 package deltagateway.protocol;
 
+import static java.util.function.Function.identity;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import deltagateway.analysis.SessionVariables;
+import deltagateway.internals.ScalaConversions;
 import deltagateway.scan.TableRoot;
 import deltagateway.scan.VolumePaths;
 import deltagateway.session.StepTimings;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.sql.types.DataType$;
 import org.apache.spark.sql.types.LongType$;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * One statement as Python hands it over: everything in one JSON text, so that it takes one call.
+ * Request of one statement: one JSON text ({@link Schema#STATEMENT}), so that it takes one call.
  */
 public final class StatementRequest {
   public static final ObjectMapper JSON = new ObjectMapper();
-  private static final List<String> OF_ONE_RUN =
-      Arrays.asList(
+
+  /** Fields that differ between requests of the same meaning. */
+  private static final List<String> RUN_FIELDS =
+      List.of(
           "id",
           "instant_us",
           "spool",
@@ -38,7 +45,7 @@ public final class StatementRequest {
           "bytes_wanted",
           "pool",
           "announces_rows",
-          "tells_lineage");
+          "reports_lineage");
 
   public final StepTimings steps = new StepTimings();
   public final String id;
@@ -51,47 +58,44 @@ public final class StatementRequest {
   /** Relations in bodies of functions that the reader may not read directly. */
   private final Set<String> hiddenRelations;
 
-  /** Rows that are in no files ({@link PythonRowsRelation}). */
+  /** Relations of {@link PythonRowsRelation}. */
   public final JsonNode given;
 
   public final JsonNode parameters;
   public final SessionVariables variables;
 
-  /** The name of calls of functions that have other settings ({@link FunctionBodies}). */
+  /** Name of the calls of functions that have other settings ({@link FunctionBodies}). */
   public final String bodyCall;
 
   public final String spoolPath;
   public final long resultBytesMax;
 
-  /** The query may stop when its first rows are so many, or have more bytes than that. */
+  /** Number of rows, and of bytes, after which the query may stop. */
   public final long rowsWanted;
 
   public final long bytesWanted;
 
-  /** Whether the first rows are announced while others are computed. */
+  /** True if the first rows are announced while others are computed. */
   public final boolean announcesRows;
 
-  /** What its tasks share Spark's time in; null: Spark's default pool. */
+  /** Scheduler pool of the statement's jobs; null: Spark's default pool. */
   public final String pool;
 
-  /** Whether it is asked where its columns come from. */
-  public final boolean tellsLineage;
+  public final boolean reportsLineage;
 
-  /**
-   * All but what is of this run alone: requests of the same meaning have the same plan under the
-   * same settings.
-   */
+  /** The request without the fields of one run: requests of the same meaning have the same plan. */
   public final String meaning;
 
-  private final JsonNode rest;
+  private final JsonNode meaningFields;
 
-  public StatementRequest(String json) throws Exception {
-    JsonNode node = JSON.readTree(json);
+  public StatementRequest(String json) throws JsonProcessingException {
+    JsonNode node = Schema.STATEMENT.check(JSON.readTree(json));
     id = node.get("id").textValue();
     principal = node.get("principal").textValue();
     instantMicros = node.get("instant_us").longValue();
     text = node.get("text").textValue();
     parameters = node.get("parameters");
+    parameters.forEach(Schema.PARAMETER::check);
     variables = new SessionVariables(node.get("variables"));
     bodyCall = node.get("body_call").textValue();
     spoolPath = node.get("spool").textValue();
@@ -100,42 +104,56 @@ public final class StatementRequest {
     bytesWanted = node.get("bytes_wanted").asLong(Long.MAX_VALUE);
     pool = node.get("pool").textValue();
     announcesRows = node.get("announces_rows").booleanValue();
-    tellsLineage = node.get("tells_lineage").booleanValue();
-    JsonNode listed = node.get("scans");
-    scans = new Scan[listed.size()];
-    for (int i = 0; i < scans.length; i++) scans[i] = new Scan(listed.get(i));
-    JsonNode stored = node.get("views");
-    views = new View[stored.size()];
-    for (int i = 0; i < views.length; i++) views[i] = new View(stored.get(i));
+    reportsLineage = node.get("reports_lineage").booleanValue();
+    scans = items(node.get("scans")).map(Scan::new).toArray(Scan[]::new);
+    views = items(node.get("views")).map(View::new).toArray(View[]::new);
     given = node.get("given");
-    hiddenRelations = new HashSet<>(Arrays.asList(texts(node.get("hidden_relations"))));
-    ((ObjectNode) node).remove(OF_ONE_RUN);
+    given.forEach(Schema.PYTHON_ROWS::check);
+    hiddenRelations = textSet(node.get("hidden_relations"));
+    ((ObjectNode) node).remove(RUN_FIELDS);
     meaning = node.toString();
-    rest = node;
+    meaningFields = node;
   }
 
-  /** Of its meaning what its columns follow from: not how large the tables are. */
+  /** Returns the part of the meaning that determines the columns: without sizes of tables. */
   public String shape() {
-    JsonNode shape = rest.deepCopy();
-    for (Iterator<JsonNode> all = shape.get("scans").elements(); all.hasNext(); )
-      ((ObjectNode) all.next()).remove("bytes");
+    JsonNode shape = meaningFields.deepCopy();
+    for (JsonNode scan : shape.get("scans")) ((ObjectNode) scan).remove("bytes");
     return shape.toString();
   }
 
-  private static String[] texts(JsonNode list) {
-    String[] found = new String[list.size()];
-    for (int i = 0; i < found.length; i++) found[i] = list.get(i).textValue();
-    return found;
+  private static Stream<JsonNode> items(JsonNode array) {
+    return IntStream.range(0, array.size()).mapToObj(array::get);
+  }
+
+  private static String[] texts(JsonNode array) {
+    return items(array).map(JsonNode::textValue).toArray(String[]::new);
+  }
+
+  private static Set<String> textSet(JsonNode array) {
+    return Set.copyOf(Arrays.asList(texts(array)));
+  }
+
+  /** Returns the fields of an object whose values are texts. */
+  private static Map<String, String> textsByName(JsonNode object) {
+    Map<String, String> texts = new HashMap<>();
+    object.fieldNames().forEachRemaining(name -> texts.put(name, object.get(name).textValue()));
+    return texts;
+  }
+
+  /** Returns an array of pairs of texts as a map. */
+  public static Map<String, String> pairs(JsonNode array) {
+    Map<String, String> pairs = new HashMap<>();
+    for (JsonNode pair : array) pairs.put(pair.get(0).textValue(), pair.get(1).textValue());
+    return pairs;
   }
 
   public boolean hasBarrier() {
-    for (int i = 0; i < views.length; i++) if (views[i].barrier) return true;
-    return false;
+    return Arrays.stream(views).anyMatch(view -> view.isBarrier);
   }
 
   public boolean hasHidden() {
-    for (int i = 0; i < views.length; i++) if (views[i].hidden) return true;
-    return false;
+    return Arrays.stream(views).anyMatch(view -> view.isHidden);
   }
 
   public boolean isHiddenRelation(String name) {
@@ -146,71 +164,86 @@ public final class StatementRequest {
     return given.get(number).get("relation").textValue();
   }
 
+  /** Returns the names of all relations in lower case. */
   public Set<String> relations() {
-    Set<String> names = new HashSet<>();
-    for (int i = 0; i < scans.length; i++) names.add(scans[i].relation.toLowerCase(Locale.ROOT));
-    for (int i = 0; i < views.length; i++) names.add(views[i].relation.toLowerCase(Locale.ROOT));
-    for (int i = 0; i < given.size(); i++) names.add(givenName(i).toLowerCase(Locale.ROOT));
-    return names;
+    return Stream.of(
+            Arrays.stream(scans).map(scan -> scan.relation),
+            Arrays.stream(views).map(view -> view.relation),
+            items(given).map(rows -> rows.get("relation").textValue()))
+        .flatMap(identity())
+        .map(name -> name.toLowerCase(Locale.ROOT))
+        .collect(Collectors.toSet());
   }
 
   /**
-   * A table of the statement: its name in the text, that of its hidden column, where it lies and
-   * where its log may lead, its columns, those of its files (of the same shape), and which columns
-   * are constants. `deletionVectors`, `selectedRows` and `toldRows` are the names of more
-   * constants, of vectors whose rows are left out, alone are read, or are told from the others;
-   * null where no file has one. Scans of the same `source` have the same files, of so many `bytes`.
-   * `rowTracking` is null where row ids are not known or not asked for. `format` is null for the
-   * files of a table.
+   * Scan of a table: its name in the text, its root and the other roots of its files, its columns,
+   * those of its files (of the same shape), and the columns that are constants in a file. Scans of
+   * the same `source` have the same files, of `bytes` in total. `format` is null for the files of a
+   * table.
    */
   public static final class Scan {
-    /** In the metadata of a column as it is read, of which another one is made. */
+    /** Key in the metadata of a column that is read to compute another one. */
     public static final String READ = "gateway.read";
 
     public final String relation;
+
+    /** Name of the hidden column `_metadata`. */
     public final String metadata;
+
     public final String root;
 
-    /** The path in a volume that is shown in place of `root`; empty for files elsewhere. */
-    final String shownRoot;
+    /** Path in a volume that is displayed in place of `root`; empty for files elsewhere. */
+    private final String shownRoot;
 
-    /** Constants that hold paths of files. */
+    /** Constants that are paths of files. */
     public final Set<String> pathColumns;
 
-    final String[] allowedRoots;
-    final String[] excludedRoots;
-    final boolean acceptsHardLinks;
+    private final String[] allowedRoots;
+    private final String[] excludedRoots;
+    private final boolean acceptsHardLinks;
 
-    /** Of credentials for its files alone, or null. */
+    /** Id of vended credentials for its files, or null. */
     public final String lease;
 
     public final int source;
 
-    /** Whether nothing may be seen of which of its files a filter leaves. */
+    /** True if the reader must not learn which of its files a filter selects. */
     public final boolean hidden;
 
     public final long bytes;
     public final StructType schema;
 
-    /** The columns as they are read, of which {@link #shown} makes those of `schema`. */
+    /** Columns as they are read, from which {@link #shown} computes those of `schema`. */
     public final StructType read;
 
+    /** SQL of the columns that are computed, by their names. */
     public final Map<String, String> shown;
+
     public final StructType physical;
     public final boolean byId;
+
+    /** Name of the constant with vectors of deleted rows; null if no file has one. */
     public final String deletionVectors;
+
+    /** Name of the constant with vectors of the only rows to read; null if no file has one. */
     public final String selectedRows;
+
+    /** Name of the constant with vectors of rows to distinguish; null if no file has one. */
     public final String toldRows;
+
+    /** Null if the table has no row tracking or the statement reads no row ids. */
     public final RowTracking rowTracking;
+
     public final OtherFormat format;
     public final StructType constants;
 
     public Scan(JsonNode node) {
+      Schema.SCAN.check(node);
       relation = node.get("relation").textValue();
       metadata = node.get("metadata").textValue();
       root = node.get("root").textValue();
       shownRoot = node.get("shown_root").textValue();
-      pathColumns = new HashSet<>(Arrays.asList(texts(node.get("path_columns"))));
+      pathColumns = textSet(node.get("path_columns"));
       allowedRoots = texts(node.get("allowed_roots"));
       excludedRoots = texts(node.get("excluded_roots"));
       acceptsHardLinks = node.get("accepts_hard_links").booleanValue();
@@ -219,34 +252,23 @@ public final class StatementRequest {
       hidden = node.get("hidden").booleanValue();
       bytes = node.get("bytes").longValue();
       schema = columns(node.get("schema"));
-      shown = new HashMap<>();
-      for (Iterator<String> names = node.get("shown").fieldNames(); names.hasNext(); ) {
-        String name = names.next();
-        shown.put(name, node.get("shown").get(name).textValue());
-      }
-      read = shown.isEmpty() ? schema : readColumns(columns(node.get("read")));
+      shown = textsByName(node.get("shown"));
+      read = shown.isEmpty() ? schema : markRead(columns(node.get("read")));
       physical = columns(node.get("physical"));
       byId = node.get("by_id").booleanValue();
-      deletionVectors = vectors(node, "deletion_vector");
-      selectedRows = vectors(node, "selected_rows");
-      toldRows = vectors(node, "told_rows");
-      rowTracking =
-          node.get("row_tracking").isNull() ? null : new RowTracking(node.get("row_tracking"));
+      JsonNode vectors = node.get("vectors");
+      deletionVectors = vectors.path("deletion_vector").textValue();
+      selectedRows = vectors.path("selected_rows").textValue();
+      toldRows = vectors.path("told_rows").textValue();
+      JsonNode tracking = node.get("row_tracking");
+      rowTracking = tracking.isNull() ? null : new RowTracking(tracking);
       format = node.get("format").isNull() ? null : new OtherFormat(node.get("format"));
-      StructType constants = new StructType();
-      for (Iterator<JsonNode> names = node.get("partition_columns").elements(); names.hasNext(); ) {
-        constants = constants.add(schema.apply(names.next().textValue()));
-      }
-      if (deletionVectors != null) constants = constants.add(deletionVectors, StringType$.MODULE$);
-      if (selectedRows != null) constants = constants.add(selectedRows, StringType$.MODULE$);
-      if (toldRows != null) constants = constants.add(toldRows, StringType$.MODULE$);
-      if (rowTracking != null) constants = rowTracking.addTo(constants);
-      this.constants = constants;
-    }
-
-    private static String vectors(JsonNode node, String column) {
-      JsonNode name = node.get("vectors").get(column);
-      return name == null ? null : name.textValue();
+      StructType fields = new StructType();
+      for (String name : texts(node.get("partition_columns")))
+        fields = fields.add(schema.apply(name));
+      for (String name : new String[] {deletionVectors, selectedRows, toldRows})
+        if (name != null) fields = fields.add(name, StringType$.MODULE$);
+      constants = rowTracking == null ? fields : rowTracking.addTo(fields);
     }
 
     public TableRoot tableRoot() {
@@ -266,29 +288,25 @@ public final class StatementRequest {
     }
 
     /**
-     * What is shown may have the type of what is read, so that the type does not tell which of them
-     * a column is.
+     * Marks the columns that are read to compute others: a computed column may have the same name
+     * and type.
      */
-    private StructType readColumns(StructType columns) {
+    private StructType markRead(StructType columns) {
+      Metadata mark = new MetadataBuilder().putBoolean(READ, true).build();
       StructType marked = new StructType();
-      for (int i = 0; i < columns.length(); i++) {
-        StructField field = columns.fields()[i];
+      for (StructField field : columns.fields()) {
+        boolean isMarked = shown.containsKey(field.name());
         marked =
             marked.add(
-                shown.containsKey(field.name())
-                    ? new StructField(
-                        field.name(),
-                        field.dataType(),
-                        true,
-                        new MetadataBuilder().putBoolean(READ, true).build())
-                    : field);
+                isMarked ? new StructField(field.name(), field.dataType(), true, mark) : field);
       }
       return marked;
     }
   }
 
   /**
-   * How files that are no table's are read; `infers`: their columns are what Spark finds in them.
+   * Format of files that belong to no table; `infers` is true if Spark infers their columns from
+   * them.
    */
   public static final class OtherFormat {
     public final String kind;
@@ -296,21 +314,16 @@ public final class StatementRequest {
     public final boolean infers;
 
     OtherFormat(JsonNode node) {
+      Schema.FORMAT.check(node);
       kind = node.get("kind").textValue();
       infers = node.get("infers").booleanValue();
-      Map<String, String> named = new HashMap<>();
-      for (Iterator<Map.Entry<String, JsonNode>> fields = node.get("options").fields();
-          fields.hasNext(); ) {
-        Map.Entry<String, JsonNode> field = fields.next();
-        named.put(field.getKey(), field.getValue().textValue());
-      }
-      options = scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(named));
+      options = ScalaConversions.map(textsByName(node.get("options")));
     }
   }
 
   /**
-   * Names of two more constants, and of the columns in which files may keep the ids and versions of
-   * rows they took over.
+   * Names of two more constants, and of the columns in which files may store the ids and versions
+   * of rows that were copied from other files (Delta protocol, Row Tracking).
    */
   public static final class RowTracking {
     public final String baseRowId;
@@ -318,20 +331,17 @@ public final class StatementRequest {
     public final String rowIdColumn;
     public final String commitVersionColumn;
 
-    /** Of these columns in files, or null. */
+    /** Field ids of these columns in files, or null. */
     public final long[] fieldIds;
 
     RowTracking(JsonNode node) {
+      Schema.ROW_TRACKING.check(node);
       baseRowId = node.get("base_row_id").textValue();
       commitVersion = node.get("default_row_commit_version").textValue();
       rowIdColumn = node.get("row_id_column").textValue();
       commitVersionColumn = node.get("row_commit_version_column").textValue();
       JsonNode ids = node.get("field_ids");
-      fieldIds = ids.isNull() ? null : new long[] {item(ids, 0), item(ids, 1)};
-    }
-
-    private static long item(JsonNode list, int position) {
-      return list.get(position).longValue();
+      fieldIds = ids.isNull() ? null : items(ids).mapToLong(JsonNode::longValue).toArray();
     }
 
     private StructType addTo(StructType constants) {
@@ -339,60 +349,46 @@ public final class StatementRequest {
     }
   }
 
-  /** A list of pairs of texts. */
-  public static Map<String, String> pairs(JsonNode list) {
-    Map<String, String> found = new HashMap<>();
-    for (int i = 0; i < list.size(); i++) {
-      JsonNode pair = list.get(i);
-      found.put(pair.get(0).textValue(), pair.get(1).textValue());
-    }
-    return found;
-  }
-
   /**
-   * A view of the statement: its name in the text, its query, and what the query's columns are
-   * called. Only those of the session see its variables. Nothing of what is above a `barrier` is
-   * evaluated below it; nor what may fail above a `hidden` one. `unlisted` are columns of its query
-   * that `*` does not show.
+   * View of the statement: its name in the text, its query, and the names of the query's columns.
+   * Only temporary views may read variables. Expressions above a barrier are evaluated on rows of
+   * the view alone, and so are expressions that may fail above a hidden view.
    */
   public static final class View {
     public final String relation;
     public final String label;
     public final String text;
-    public final boolean temporary;
-    public final boolean barrier;
-    public final boolean hidden;
-    public final boolean hidesPlaces;
+    public final boolean isTemporary;
+    public final boolean isBarrier;
+    public final boolean isHidden;
+    public final boolean hidesFilePaths;
 
-    /**
-     * Spark's settings under which it is analyzed besides the server's; null: the session's own.
-     */
+    /** Spark settings of its analysis, in addition to the server's; null: the session's own. */
     public final Map<String, String> settings;
 
-    public final Set<String> unlisted = new HashSet<>();
-    public final String[] sources;
-    public final String[] names;
+    /** Columns of its query that `*` does not include. */
+    public final Set<String> unlistedColumns;
+
+    /** Columns of its query, and the names that the view gives to them. */
+    public final List<Column> columns;
 
     View(JsonNode node) {
+      Schema.VIEW.check(node);
       relation = node.get("relation").textValue();
       label = node.get("label").textValue();
       text = node.get("text").textValue();
-      temporary = node.get("temporary").booleanValue();
-      barrier = node.get("is_barrier").booleanValue();
-      hidden = node.get("is_hidden").booleanValue();
-      hidesPlaces = node.get("hides_places").booleanValue();
+      isTemporary = node.get("temporary").booleanValue();
+      isBarrier = node.get("is_barrier").booleanValue();
+      isHidden = node.get("is_hidden").booleanValue();
+      hidesFilePaths = node.get("hides_places").booleanValue();
       settings = node.get("settings").isNull() ? null : pairs(node.get("settings"));
-      for (Iterator<JsonNode> names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
-        unlisted.add(names.next().textValue());
-      }
-      JsonNode columns = node.get("columns");
-      sources = new String[columns.size()];
-      names = new String[columns.size()];
-      for (int i = 0; i < names.length; i++) {
-        JsonNode column = columns.get(i);
-        sources[i] = column.get(0).textValue();
-        names[i] = column.get(1).textValue();
-      }
+      unlistedColumns = textSet(node.get("unlisted_columns"));
+      columns =
+          items(node.get("columns"))
+              .map(pair -> new Column(pair.get(0).textValue(), pair.get(1).textValue()))
+              .toList();
     }
+
+    public record Column(String source, String name) {}
   }
 }

@@ -78,7 +78,7 @@ public final class FirstRowsNotifier {
     ObjectNode request = StatementRequest.JSON.createObjectNode();
     request.put("statement", statement);
     request.set("result", ResponseFrame.header(schema, timeZone));
-    socket = callbacks.ask(request);
+    socket = callbacks.send(request);
   }
 
   /** Announces a segment that has grown, or that follows the last one. */

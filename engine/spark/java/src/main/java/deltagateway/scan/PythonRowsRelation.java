@@ -138,7 +138,7 @@ public final class PythonRowsRelation extends BaseRelation
         throw new UncheckedIOException(failure);
       }
     }
-    return plan.transformDownWithSubqueries(ScalaConversions.rule(PythonRowsRelation::local));
+    return plan.transformDownWithSubqueries(ScalaConversions.rewrite(PythonRowsRelation::local));
   }
 
   /** Returns the name for plans that EXPLAIN prints, where it is replaced by the relation's. */
@@ -327,7 +327,7 @@ public final class PythonRowsRelation extends BaseRelation
       for (Expression condition : conditions) {
         if (!condition.deterministic() || SubqueryExpression$.MODULE$.hasSubquery(condition))
           continue;
-        Expression bound = condition.transform(ScalaConversions.rule(node -> bind(node, keys)));
+        Expression bound = condition.transform(ScalaConversions.rewrite(node -> bind(node, keys)));
         if (!bound.references().isEmpty()) continue; // not on keys alone
         BasePredicate predicate = Predicate.createInterpreted(bound);
         predicate.initialize(0);

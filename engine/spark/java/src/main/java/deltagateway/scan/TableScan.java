@@ -91,7 +91,7 @@ public final class TableScan {
   /** Replaces the relations in an analyzed plan by plans that read the files. */
   public static LogicalPlan rows(SparkSession spark, LogicalPlan analyzed) {
     return analyzed.transformDownWithSubqueries(
-        ScalaConversions.rule(
+        ScalaConversions.rewrite(
             node -> {
               if (!(node instanceof LogicalRelation leaf) || PythonRowsRelation.of(node) != null)
                 return node;
@@ -255,6 +255,6 @@ public final class TableScan {
         column.exprId(),
         column.qualifier(),
         Option.apply(column.metadata()),
-        ScalaConversions.seq(List.of()));
+        ScalaConversions.emptySeq());
   }
 }

@@ -1,15 +1,15 @@
 package deltagateway.session;
 
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 
 /**
- * Changes no plan: it ends the analysis or optimization of a statement that was cancelled, between
- * two rules of theirs. Spark looks for nothing of the kind, and a query of many parts goes through
- * its rules for minutes.
+ * Ends the analysis or optimization of a canceled statement between two rules; changes no plan.
+ * Spark checks for no cancellation there, and a large query is optimized for minutes.
  */
-public final class CancellationRule extends Rule {
-  public TreeNode apply(TreeNode plan) {
+final class CancellationRule extends Rule<LogicalPlan> {
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
     GatewaySession.ensureCurrentLive();
     return plan;
   }

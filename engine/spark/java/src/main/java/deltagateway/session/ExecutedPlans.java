@@ -1,15 +1,12 @@
 package deltagateway.session;
 
+import static deltagateway.internals.ScalaConversions.list;
+
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.StatementRequest;
 import java.util.ArrayList;
-import java.util.Date;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.NoSuchElementException;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
@@ -21,105 +18,86 @@ import org.apache.spark.sql.execution.ui.SparkPlanGraph;
 import org.apache.spark.sql.execution.ui.SparkPlanGraphCluster;
 import org.apache.spark.sql.execution.ui.SparkPlanGraphEdge;
 import org.apache.spark.sql.execution.ui.SparkPlanGraphNode;
+import scala.Option;
+import scala.collection.immutable.Map;
 
 /**
- * The plans that Spark executed for a statement, with their metrics, as its SQL status store has
- * them. The store knows executions by number; an execution's job group is the statement's id.
+ * Plans that Spark executed for a statement, with their metrics from its SQL status store. The
+ * store identifies executions by number; an execution's job group is the statement's id.
  */
-public final class ExecutedPlans extends SparkListener {
-  private static final int STATEMENTS_MAX = 200, PLANS_MAX = 20, NODES_MAX = 2000, TEXT_MAX = 4000;
+final class ExecutedPlans extends SparkListener {
+  private static final int STATEMENTS_MAX = 200;
+  private static final int PLANS_MAX = 20;
+  private static final int NODES_MAX = 2000;
+  private static final int TEXT_MAX = 4000;
 
-  /** Statement -> numbers of its executions. */
-  private final Map executions = new Recent();
+  /** Numbers of a statement's executions. */
+  private final RecentEntries<List<Long>> executions = new RecentEntries<>(STATEMENTS_MAX);
 
-  private static final class Recent extends LinkedHashMap {
-    protected boolean removeEldestEntry(Map.Entry eldest) {
-      return size() > STATEMENTS_MAX;
-    }
-  }
-
+  @Override
   public synchronized void onOtherEvent(SparkListenerEvent event) {
-    if (!(event instanceof SparkListenerSQLExecutionStart)) return;
-    SparkListenerSQLExecutionStart start = (SparkListenerSQLExecutionStart) event;
-    if (start.jobGroupId().isEmpty()) return;
-    Object id = start.jobGroupId().get();
-    if (!executions.containsKey(id)) executions.put(id, new ArrayList());
-    List own = (List) executions.get(id);
-    if (own.size() < PLANS_MAX) own.add(Long.valueOf(start.executionId()));
+    if (!(event instanceof SparkListenerSQLExecutionStart start) || start.jobGroupId().isEmpty())
+      return;
+    List<Long> numbers =
+        executions.computeIfAbsent(start.jobGroupId().get(), id -> new ArrayList<>());
+    if (numbers.size() < PLANS_MAX) numbers.add(start.executionId());
   }
 
-  synchronized List numbers(String id) {
-    List own = (List) executions.get(id);
-    return own == null ? new ArrayList() : new ArrayList(own);
+  private synchronized List<Long> numbers(String id) {
+    return List.copyOf(executions.getOrDefault(id, List.of()));
   }
 
-  /** An array of the plans; executions that the store has dropped are left out. */
+  /** Returns an array of the plans; executions that the store has evicted are missing. */
   String json(SQLAppStatusStore store, String id) {
     ArrayNode plans = StatementRequest.JSON.createArrayNode();
-    Iterator numbers = numbers(id).iterator();
-    while (numbers.hasNext()) {
-      long number = ((Long) numbers.next()).longValue();
+    for (long number : numbers(id)) {
       try {
-        if (store.execution(number).isEmpty()) continue;
-        add(plans, store, (SQLExecutionUIData) store.execution(number).get());
-      } catch (NoSuchElementException dropped) {
+        Option<SQLExecutionUIData> execution = store.execution(number);
+        if (execution.isDefined()) plans.add(plan(store, execution.get()));
+      } catch (NoSuchElementException evicted) {
         continue;
       }
     }
     return plans.toString();
   }
 
-  private static void add(ArrayNode plans, SQLAppStatusStore store, SQLExecutionUIData execution) {
+  private static ObjectNode plan(SQLAppStatusStore store, SQLExecutionUIData execution) {
     SparkPlanGraph graph = store.planGraph(execution.executionId());
-    scala.collection.immutable.Map values = store.executionMetrics(execution.executionId());
+    Map<Object, String> values = store.executionMetrics(execution.executionId());
     ObjectNode plan = StatementRequest.JSON.createObjectNode();
     plan.put("id", execution.executionId());
-    if (execution.completionTime().isDefined()) {
+    if (execution.completionTime().isDefined())
       plan.put(
-          "duration_ms",
-          ((Date) execution.completionTime().get()).getTime() - execution.submissionTime());
-    }
+          "duration_ms", execution.completionTime().get().getTime() - execution.submissionTime());
     ArrayNode nodes = plan.putArray("nodes");
-    Iterator all = ScalaConversions.list(graph.nodes()).iterator();
-    while (all.hasNext()) addNode(nodes, (SparkPlanGraphNode) all.next(), values, null);
+    for (SparkPlanGraphNode node : list(graph.nodes())) addNode(nodes, node, values, null);
     ArrayNode edges = plan.putArray("edges");
-    Iterator pairs = ScalaConversions.list(graph.edges()).iterator();
-    while (pairs.hasNext()) {
-      SparkPlanGraphEdge edge = (SparkPlanGraphEdge) pairs.next();
-      ObjectNode added = edges.addObject();
-      added.put("from", edge.fromId());
-      added.put("to", edge.toId());
-    }
-    plans.add(plan);
+    for (SparkPlanGraphEdge edge : list(graph.edges()))
+      edges.addObject().put("from", edge.fromId()).put("to", edge.toId());
+    return plan;
   }
 
+  /** `cluster` is the id of the node for the generated code that has the node; or null. */
   private static void addNode(
-      ArrayNode nodes,
-      SparkPlanGraphNode node,
-      scala.collection.immutable.Map values,
-      Long cluster) {
+      ArrayNode nodes, SparkPlanGraphNode node, Map<Object, String> values, Long cluster) {
     if (nodes.size() >= NODES_MAX) return;
+    String description = node.desc();
     ObjectNode added = nodes.addObject();
     added.put("id", node.id());
     added.put("name", node.name());
-    added.put(
-        "description",
-        node.desc().length() > TEXT_MAX ? node.desc().substring(0, TEXT_MAX) : node.desc());
+    added.put("description", description.substring(0, Math.min(TEXT_MAX, description.length())));
     if (cluster != null) added.put("cluster", cluster);
     ArrayNode metrics = added.putArray("metrics");
-    Iterator all = ScalaConversions.list(node.metrics()).iterator();
-    while (all.hasNext()) {
-      SQLPlanMetric metric = (SQLPlanMetric) all.next();
-      scala.Option value = values.get(Long.valueOf(metric.accumulatorId()));
-      if (value.isEmpty()) continue;
-      ObjectNode shown = metrics.addObject();
-      shown.put("name", metric.name());
-      shown.put("type", metric.metricType());
-      shown.put("value", (String) value.get());
+    for (SQLPlanMetric metric : list(node.metrics())) {
+      Option<String> value = values.get(metric.accumulatorId());
+      if (value.isDefined())
+        metrics
+            .addObject()
+            .put("name", metric.name())
+            .put("type", metric.metricType())
+            .put("value", value.get());
     }
-    if (!(node instanceof SparkPlanGraphCluster)) return;
-    Iterator inner = ScalaConversions.list(((SparkPlanGraphCluster) node).nodes()).iterator();
-    while (inner.hasNext())
-      addNode(nodes, (SparkPlanGraphNode) inner.next(), values, Long.valueOf(node.id()));
+    if (node instanceof SparkPlanGraphCluster group)
+      for (SparkPlanGraphNode inner : list(group.nodes())) addNode(nodes, inner, values, node.id());
   }
 }

@@ -5,6 +5,7 @@ import deltagateway.internals.TreeVisitor;
 import deltagateway.optimizer.BroadcastSelection;
 import deltagateway.optimizer.DateGroupingKeys;
 import deltagateway.optimizer.LimitPruning;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.optimizer.RemainingFiles;
 import deltagateway.optimizer.ScanStatistics;
 import deltagateway.optimizer.SemiJoinReduction;
@@ -14,271 +15,276 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
-import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.MarkSingleTaskExecution$;
-import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
+import scala.Enumeration;
+import scala.collection.immutable.Seq;
 
 /**
- * How one query runs, by what its filters leave to be read. Nothing of it changes what the query
- * answers.
+ * Chooses how one query is executed, by the bytes of the files that its filters select. No choice
+ * changes the query's result.
  *
- * <p>- A small one runs in one task without exchanges: its scans are marked as Spark marks those of
- * single files, and rows that are all in one partition need not be exchanged for any operator. Nor
- * are they broadcast, which takes a job for each join: the task makes the hash tables itself
- * ({@link SingleTaskHashJoin}). Joins that have no keys in common and generators may make many rows
- * of few, so they keep their tasks. Larger files are read in the one task too where they are looked
- * into for a few rows, of a key say, that are joined with what is small. - Adaptive execution
- * chooses joins and partitions again while a query runs, for some milliseconds a stage. Without a
- * join it could only join partitions, of which there are few in the first place if few bytes are
- * read; and a join of a small query could only leave out files, of which there are few. - Others
- * have as many partitions in their exchanges as their bytes are worth, up to what is configured. -
- * A plan of many thousands of expressions over few bytes is not compiled as a whole, which takes
- * minutes for a CASE of 5,000 branches, and the rows a fraction of a second. - A write is planned
- * so only if one task reads and writes all its rows; others are as Spark plans them.
+ * <ul>
+ *   <li>A small query runs in one task without exchanges: its scans are marked as Spark marks scans
+ *       of single files, and rows in one partition need no exchange. Broadcasts, which take a job
+ *       for each join, are not used either: the task builds the hash tables itself ({@link
+ *       SingleTaskHashJoin}). Joins without equal keys and generators may multiply rows, so their
+ *       queries keep their tasks. Larger files are read in the one task too if they are looked up
+ *       by a few keys.
+ *   <li>Adaptive execution chooses joins and partitions again while a query runs, which takes some
+ *       milliseconds for each stage. Without a join it could only coalesce partitions, of which
+ *       there are few if few bytes are read; and in a small query a join could prune few files.
+ *   <li>Other queries have as many partitions in their exchanges as their bytes require, up to the
+ *       configured number.
+ *   <li>A plan of many thousands of expressions over few bytes is not compiled as a whole, which
+ *       would take minutes for a CASE of 5,000 branches.
+ *   <li>A write is planned this way only if one task reads and writes all its rows.
+ * </ul>
  *
- * <p>A session that sets the number of partitions, or adaptive execution, has what it set. The
- * settings are those of a statement (see {@link SessionSettings}), in effect on the thread that
+ * <p>A session's own number of partitions and adaptive execution setting apply if it has set them.
+ * The settings are those of a statement ({@link SessionSettings}), in effect on the thread that
  * plans and runs it.
  */
 public final class ExecutionSettings {
   private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
   private static final String PARTITIONS = "spark.sql.shuffle.partitions";
-
   private static final String BROADCAST = "spark.sql.autoBroadcastJoinThreshold";
 
-  /**
-   * Spark's default, for sizes that are guessed from files. Those of estimates are of rows in
-   * memory.
-   */
+  /** Spark's default, for sizes that are estimated from files; ours are sizes in memory. */
   private static final long SPARK_BROADCAST = 10L << 20;
 
-  /** Of those: some dozens of statements at once may each hold such a table and some more. */
+  /** Some dozens of concurrent statements may each have a few broadcast tables of this size. */
   private static final long OUR_BROADCAST =
       Math.max(SPARK_BROADCAST, Math.min(32L << 20, Runtime.getRuntime().maxMemory() / 64));
 
-  /** What Spark makes joins of. */
-  private static final scala.collection.immutable.Seq JOINING =
+  /** Patterns of operators and expressions that Spark plans as joins. */
+  private static final Seq<Enumeration.Value> JOINS =
       ScalaConversions.seq(
-          Arrays.asList(
-              (Object) TreePattern$.MODULE$.JOIN(),
-              TreePattern$.MODULE$.EXISTS_SUBQUERY(),
-              TreePattern$.MODULE$.LIST_SUBQUERY(),
-              TreePattern$.MODULE$.SCALAR_SUBQUERY(),
-              TreePattern$.MODULE$.LATERAL_JOIN()));
+          List.of(
+              TreePattern.JOIN(),
+              TreePattern.EXISTS_SUBQUERY(),
+              TreePattern.LIST_SUBQUERY(),
+              TreePattern.SCALAR_SUBQUERY(),
+              TreePattern.LATERAL_JOIN()));
 
   /**
-   * Bytes of the columns that are read, in the files: less takes a task no longer than it takes to
-   * start more.
+   * Bytes of the read columns in the files: a task reads fewer in less time than it takes to start
+   * more tasks.
    */
   private static final long ONE_TASK_MAX = 4L << 20;
 
   /**
-   * Of those that are looked into for a few rows: adaptive execution takes as long for its stages
-   * and broadcasts.
+   * Bytes of relations that are looked up by a few keys: adaptive execution takes as long for its
+   * stages and broadcasts.
    */
   private static final long LOOK_UPS_MAX = 16L << 20;
 
-  /** As many that no exchange of a query without joins is worth to be looked at while it runs. */
+  /** Bytes up to which adaptive execution does not pay off in a query without joins. */
   private static final long FIXED_MAX = 64L << 20;
 
-  /** Of these, in a partition of an exchange. */
+  /** Bytes of a partition of an exchange. */
   private static final long PARTITION = 4L << 20;
 
-  /** Adaptive execution puts together what is too small, and could not divide it again. */
+  /** Adaptive execution coalesces small partitions, but could not split them again. */
   private static final long ADAPTIVE_PARTITIONS_MIN = 8;
 
-  /** Files of one scan that are read sooner than a join can say that they need not be. */
+  /** Number of files of a scan that are read sooner than a join could prune them. */
   private static final long FEW_FILES = 3;
 
   /**
-   * Expressions of a plan that are worth to be compiled for few rows. TPC-DS has at most some 800
-   * in a query.
+   * Number of expressions up to which compilation pays off for few rows. TPC-DS has at most about
+   * 800 in a query.
    */
   private static final int COMPILED_MAX = 4000;
 
   private final SparkSession spark;
   private final SessionSettings session;
   private Map<String, String> changes = new HashMap<>();
-  private LimitPruning some;
+  private LimitPruning limit;
 
   ExecutionSettings(SparkSession spark, SessionSettings session) {
     this.spark = spark;
     this.session = session;
   }
 
-  /** The query's optimized plan; its joins are planned by cost, if it has any. */
-  LogicalPlan optimized(final StatementQueryExecution query) {
-    if (query.analyzed().containsAnyPattern(JOINING)) planByCost();
-    return (LogicalPlan)
-        during(
-            new scala.runtime.AbstractFunction0() {
-              public Object apply() {
-                return query.optimizedPlan();
-              }
-            });
+  /** Returns the query's optimized plan; joins are reordered by cost, if the rule is enabled. */
+  LogicalPlan optimized(StatementQueryExecution query) {
+    boolean usesStatistics = OptimizerRule.SCAN_STATISTICS.isEnabled();
+    if (usesStatistics && query.analyzed().containsAnyPattern(JOINS)) reorderByCost();
+    return during(query::optimizedPlan);
   }
 
   /**
-   * Optimizes the query, and chooses how it is planned and run, which is to happen in {@link
-   * #during}. What is to be run is another query where some of it is cheaper otherwise ({@link
-   * DateGroupingKeys}), as sums that are tried in longs ({@link UnscaledDecimalAggregates}).
+   * Optimizes the query, and chooses how it is planned and run, which must happen in {@link
+   * #during}. Returns another query if parts of it are cheaper in another form ({@link
+   * DateGroupingKeys}), such as sums that are tried in longs ({@link UnscaledDecimalAggregates}).
    */
   StatementQueryExecution choose(StatementQueryExecution query, boolean triesLongs) {
-    LogicalPlan found = optimized(query);
-    LogicalPlan optimized = ScanStatistics.ordered(found);
-    some = LimitPruning.wantedBy(optimized);
-    RemainingFiles left = new RemainingFiles(optimized);
-    if (left.isEmpty()) return query;
-    LogicalPlan cheaper =
-        byBytes(
-            triesLongs
-                ? UnscaledDecimalAggregates.of(DateGroupingKeys.in(optimized), left)
-                : optimized,
-            left);
+    LogicalPlan original = optimized(query);
+    LogicalPlan optimized = ScanStatistics.forBroadcasts(original);
+    limit = LimitPruning.of(optimized);
+    RemainingFiles files = new RemainingFiles(optimized);
+    if (files.isEmpty()) return query;
+    LogicalPlan cheaper = optimized;
+    if (triesLongs) {
+      cheaper = new DateGroupingKeys().apply(cheaper);
+      cheaper = new UnscaledDecimalAggregates(files).apply(cheaper);
+    }
+    cheaper = byBytes(cheaper, files);
     StatementQueryExecution chosen =
-        cheaper == found ? query : new OptimizedQueryExecution(spark, query.analyzed(), cheaper);
-    choose(chosen, left);
+        cheaper == original ? query : new OptimizedQueryExecution(spark, query.analyzed(), cheaper);
+    choose(chosen, files);
     return chosen;
   }
 
   /**
-   * A query whose rows are written, as one task that reads and writes them all; null where that
-   * would be too much for one. To be planned and run in {@link #during}.
+   * Returns the query if one task reads and writes all its rows, which must happen in {@link
+   * #during}; null if it has too many.
    */
   StatementQueryExecution inOneTask(StatementQueryExecution query) {
-    RemainingFiles left = new RemainingFiles(optimized(query));
-    return !left.isEmpty() && choose(query, left) ? query : null;
+    RemainingFiles files = new RemainingFiles(optimized(query));
+    return !files.isEmpty() && choose(query, files) ? query : null;
   }
 
-  /** Whether what scans of so many bytes leave may be little enough for one task. */
+  /** Returns false if the scans of a write have certainly too many bytes for one task. */
   static boolean mayBeOneTask(StatementRequest request) {
-    long bytes = 0;
-    for (int i = 0; i < request.scans.length; i++) bytes += request.scans[i].bytes;
+    long bytes = Arrays.stream(request.scans).mapToLong(scan -> scan.bytes).sum();
     return bytes <= 2 * ONE_TASK_MAX; // of all columns
   }
 
-  /**
-   * As {@link SemiJoinReduction} and {@link BroadcastSelection}, where the plan that runs is large
-   * enough to be worth it.
-   */
-  private LogicalPlan byBytes(final LogicalPlan optimized, final RemainingFiles left) {
+  /** Applies {@link SemiJoinReduction} and {@link BroadcastSelection} to large plans. */
+  private LogicalPlan byBytes(LogicalPlan optimized, RemainingFiles files) {
     long bytes = 0;
-    if (left.joins()) for (long[] of : left.sizes()) bytes += of[1];
+    if (files.joins()) for (RemainingFiles.ScanSize size : files.sizes()) bytes += size.bytes();
     if (bytes <= LOOK_UPS_MAX) return optimized;
-    return (LogicalPlan)
-        during(
-            new scala.runtime.AbstractFunction0() {
-              public Object apply() {
-                long broadcastMax = session.with(changes).autoBroadcastJoinThreshold();
-                LogicalPlan fewer = SemiJoinReduction.in(optimized, broadcastMax);
-                boolean isOurs = changes.containsKey(BROADCAST);
-                return isOurs
-                    ? BroadcastSelection.in(fewer, left, SPARK_BROADCAST, broadcastMax)
-                    : fewer;
-              }
-            });
+    return during(
+        () -> {
+          long broadcastMax = session.with(changes).autoBroadcastJoinThreshold();
+          LogicalPlan reduced = new SemiJoinReduction(broadcastMax).apply(optimized);
+          return changes.containsKey(BROADCAST)
+              ? new BroadcastSelection(files, SPARK_BROADCAST, broadcastMax).apply(reduced)
+              : reduced;
+        });
   }
 
-  /** Answers whether it is one task. */
-  private boolean choose(StatementQueryExecution query, RemainingFiles left) {
-    long[][] sizes = left.sizes();
+  /** Returns true if the query runs in one task. */
+  private boolean choose(StatementQueryExecution query, RemainingFiles remaining) {
+    List<RemainingFiles.ScanSize> sizes = remaining.sizes();
     long bytes = 0;
     long files = 0;
-    for (long[] of : sizes) {
-      files = Math.max(files, of[0]);
-      bytes += of[1];
+    for (RemainingFiles.ScanSize size : sizes) {
+      files = Math.max(files, size.files());
+      bytes += size.bytes();
     }
     boolean fits =
         bytes <= ONE_TASK_MAX
-            || left.joins() && bytes <= LOOK_UPS_MAX && besidesLookUps(left, sizes) <= ONE_TASK_MAX;
-    boolean fixed =
-        !left.mayMultiply() && (left.joins() ? fits && files <= FEW_FILES : bytes <= FIXED_MAX);
-    boolean oneTask = fixed && fits && !session.hasSet(PARTITIONS);
-    if (oneTask) markOneTask(left.relations());
-    if (fixed && !session.hasSet(ADAPTIVE)) query.beFixed();
-    int most = session.with(changes).numShufflePartitions();
+            || remaining.joins()
+                && bytes <= LOOK_UPS_MAX
+                && bytesWithoutLookUps(remaining, sizes) <= ONE_TASK_MAX;
+    boolean isSmall =
+        !remaining.mayMultiply()
+            && (remaining.joins() ? fits && files <= FEW_FILES : bytes <= FIXED_MAX);
+    boolean isFixed = isSmall && OptimizerRule.STATIC_PLANS.isEnabled();
+    boolean isOneTask =
+        isSmall
+            && fits
+            && !session.hasSet(PARTITIONS)
+            && OptimizerRule.SINGLE_TASK_EXECUTION.isEnabled();
+    if (isOneTask) {
+      markOneTask(remaining.relations());
+      OptimizerRule.SINGLE_TASK_EXECUTION.count();
+    }
+    if (isFixed && !session.hasSet(ADAPTIVE)) {
+      query.disableAdaptiveExecution();
+      OptimizerRule.STATIC_PLANS.count();
+    }
+    choosePartitions(isOneTask, isFixed, bytes);
+    if (bytes <= ONE_TASK_MAX
+        && OptimizerRule.INTERPRETED_PLANS.isEnabled()
+        && hasManyExpressions(query.optimizedPlan())) {
+      changes.put("spark.sql.codegen.wholeStage", "false");
+      OptimizerRule.INTERPRETED_PLANS.count();
+    }
+    if (isOneTask && remaining.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
+    return isOneTask && !query.isAdaptive();
+  }
+
+  private void choosePartitions(boolean oneTask, boolean fixed, long bytes) {
+    changes = new HashMap<>(changes);
+    boolean bySize = !oneTask && OptimizerRule.SHUFFLE_PARTITIONS.isEnabled();
+    if (!oneTask && !bySize) return;
+    long max = session.with(changes).numShufflePartitions();
     long partitions =
         oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
-    changes = new HashMap<>(changes);
-    changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
-    if (bytes <= ONE_TASK_MAX && hasManyExpressions(query.optimizedPlan())) {
-      changes.put("spark.sql.codegen.wholeStage", "false");
-    }
-    if (oneTask && left.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
-    return oneTask && !query.isAdaptive();
+    changes.put(PARTITIONS, Long.toString(Math.min(max, partitions)));
+    if (bySize && partitions < max) OptimizerRule.SHUFFLE_PARTITIONS.count();
   }
 
   /**
-   * Bytes of the columns that are read of the other relations; a file that Spark would not read in
-   * one task is one.
+   * Returns the bytes of the read columns of relations that are not looked up by key, and of those
+   * with a file that Spark would split.
    */
-  private long besidesLookUps(final RemainingFiles left, long[][] sizes) {
-    boolean[] lookUps =
-        (boolean[])
-            during(
-                new scala.runtime.AbstractFunction0() {
-                  public Object apply() {
-                    return left.lookUps();
-                  }
-                });
+  private long bytesWithoutLookUps(RemainingFiles remaining, List<RemainingFiles.ScanSize> sizes) {
+    Set<?> lookups = during(remaining::lookups);
     long fileMax = session.with(changes).filesMaxPartitionBytes();
-    long bytes = 0;
-    for (int i = 0; i < sizes.length; i++)
-      if (!lookUps[i] || sizes[i][2] > fileMax) bytes += sizes[i][1];
-    return bytes;
+    return sizes.stream()
+        .filter(size -> !lookups.contains(size.relation()) || size.fileBytes() > fileMax)
+        .mapToLong(RemainingFiles.ScanSize::bytes)
+        .sum();
   }
 
-  /**
-   * What a query wants of which it does not matter which rows they are; null: it is no such query.
-   */
-  LimitPruning some() {
-    return some;
+  /** Returns the pruning of a LIMIT without an order; null if the query has none. */
+  LimitPruning limit() {
+    return limit;
   }
 
   private static boolean hasManyExpressions(LogicalPlan plan) {
-    final int[] count = {0};
-    new TreeVisitor() {
-      public void visit(TreeNode<?> node) {
-        if (++count[0] <= COMPILED_MAX) visitFields(node);
-      }
-    }.visit(plan);
-    return count[0] > COMPILED_MAX;
+    var counter =
+        new TreeVisitor() {
+          int count;
+
+          @Override
+          public void visit(TreeNode<?> node) {
+            if (++count <= COMPILED_MAX) visitFields(node);
+          }
+        };
+    counter.visit(plan);
+    return counter.count > COMPILED_MAX;
   }
 
-  private void planByCost() {
+  private void reorderByCost() {
     changes = new HashMap<>();
-    if (session.with(changes).autoBroadcastJoinThreshold() == SPARK_BROADCAST) {
+    if (session.with(changes).autoBroadcastJoinThreshold() == SPARK_BROADCAST)
       changes.put(BROADCAST, Long.toString(OUR_BROADCAST));
-    }
     changes.put("spark.sql.cbo.enabled", "true");
     changes.put("spark.sql.cbo.joinReorder.enabled", "true");
     changes.put("spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold", "64MB");
   }
 
-  /** The next one above, so that there are not many different numbers. */
+  /** Returns the next power of two, so that there are few different numbers. */
   private static long powerOfTwo(long number) {
     return Long.highestOneBit(Math.max(number, 1)) << 1;
   }
 
   /**
-   * The one partition of a scan is made of all its files, which may be none. It is asked for its
-   * files when it is planned, so a join could not leave out any of them later.
+   * Marks scans whose one partition has all their files, or none. Their files are listed when they
+   * are planned, so a join could not prune any of them later.
    */
-  private static void markOneTask(List<Object> relations) {
-    for (int i = 0; i < relations.size(); i++) {
-      ((LogicalRelation) relations.get(i))
-          .setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), Boolean.TRUE);
-    }
+  private static void markOneTask(List<LogicalRelation> relations) {
+    for (LogicalRelation relation : relations)
+      relation.setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), true);
   }
 
   /** Runs `work` with the settings, on this thread. */
-  Object during(scala.Function0<?> work) {
-    SQLConf settings = session.with(changes);
-    return SQLConf$.MODULE$.withExistingConf(settings, work);
+  <T> T during(Callable<T> work) {
+    return SQLConf$.MODULE$.withExistingConf(
+        session.with(changes), ScalaConversions.function(work));
   }
 }

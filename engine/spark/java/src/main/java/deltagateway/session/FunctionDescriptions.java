@@ -1,10 +1,11 @@
 package deltagateway.session;
 
+import static deltagateway.internals.ScalaConversions.list;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.StatementRequest;
-import java.util.Iterator;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistryBase;
@@ -12,31 +13,26 @@ import org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.util.SQLKeywordUtils;
 
-/** Describes Spark's functions and keywords, for editors. */
-public final class FunctionDescriptions {
+/** Descriptions of Spark's functions and keywords, for editors. */
+final class FunctionDescriptions {
   private FunctionDescriptions() {}
 
   /**
    * Returns JSON: each built-in function with its documentation, and the keywords of the grammar.
    */
-  static String json() throws Exception {
+  static String json() throws JsonProcessingException {
     ObjectNode node = StatementRequest.JSON.createObjectNode();
     ArrayNode functions = node.putArray("functions");
     add(functions, FunctionRegistry.builtin(), false);
     add(functions, TableFunctionRegistry.builtin(), true);
     ArrayNode keywords = node.putArray("keywords");
-    for (Iterator each = ScalaConversions.list(SQLKeywordUtils.keywords()).iterator();
-        each.hasNext(); ) {
-      keywords.add((String) each.next());
-    }
+    for (String keyword : list(SQLKeywordUtils.keywords())) keywords.add(keyword);
     return StatementRequest.JSON.writeValueAsString(node);
   }
 
-  private static void add(ArrayNode functions, FunctionRegistryBase registry, boolean isTable) {
-    for (Iterator each = ScalaConversions.list(registry.listFunction()).iterator();
-        each.hasNext(); ) {
-      FunctionIdentifier name = (FunctionIdentifier) each.next();
-      ExpressionInfo info = (ExpressionInfo) registry.lookupFunction(name).get();
+  private static void add(ArrayNode functions, FunctionRegistryBase<?> registry, boolean isTable) {
+    for (FunctionIdentifier name : list(registry.listFunction())) {
+      ExpressionInfo info = registry.lookupFunction(name).get();
       ObjectNode node = functions.addObject();
       node.put("name", name.funcName());
       node.put("is_table", isTable);

@@ -2,8 +2,6 @@ package deltagateway.session;
 
 import deltagateway.internals.ScalaConversions;
 import java.io.Serializable;
-import java.util.ArrayList;
-import java.util.Collections;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -11,14 +9,18 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.DataType;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
 
 /**
- * The value of another expression, with a check now and then that the task was not killed ({@link
+ * Value of another expression, with a regular check if the task was killed ({@link
  * InterruptibleTasks}): the body of a lambda function is evaluated for each element of an array,
  * within one row.
  */
 public final class InterruptibleExpression extends Expression implements Serializable {
-  private static final int EVERY = 64;
+  private static final long serialVersionUID = 1;
+
+  private static final int CHECK_EVERY = 64;
 
   private final Expression child;
   private transient int count;
@@ -27,85 +29,86 @@ public final class InterruptibleExpression extends Expression implements Seriali
     this.child = child;
   }
 
-  public scala.collection.immutable.Seq<Expression> children() {
-    return ScalaConversions.seq(new ArrayList<>(Collections.singletonList(child)));
+  @Override
+  public Seq<Expression> children() {
+    return ScalaConversions.one(child);
   }
 
+  @Override
   public DataType dataType() {
     return child.dataType();
   }
 
+  @Override
   public boolean foldable() {
     return child.foldable();
   }
 
+  @Override
   public boolean nullable() {
     return child.nullable();
   }
 
+  @Override
   public Object eval(InternalRow row) {
-    if (++count % EVERY == 0) ensureWanted();
+    if (++count % CHECK_EVERY == 0) killTaskIfInterrupted();
     return child.eval(row);
   }
 
+  @Override
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-    String calls = context.addMutableState("int", "checkedCalls", new Undefined(), true, true);
+    String count = context.addMutableState("int", "checkedCalls", name -> "", true, true);
     String check =
-        "if (++"
-            + calls
-            + " % "
-            + EVERY
-            + " == 0) deltagateway.session.InterruptibleExpression.ensureWanted();\n";
+        "if (++%s %% %d == 0) deltagateway.session.InterruptibleExpression.killTaskIfInterrupted();\n"
+            .formatted(count, CHECK_EVERY);
     ExprCode value = child.genCode(context);
-    scala.collection.immutable.Seq<String> parts =
-        ScalaConversions.seq(new ArrayList<>(Collections.singletonList(check)));
-    CodeBlock before = new CodeBlock(parts, ScalaConversions.seq(new ArrayList<>()));
+    CodeBlock before = new CodeBlock(ScalaConversions.one(check), ScalaConversions.emptySeq());
     return new ExprCode(before.$plus(value.code()), value.isNull(), value.value());
   }
 
-  /** Ends the task of this thread if it was killed; does nothing on threads without a task. */
-  public static void ensureWanted() {
+  /** Ends this thread's task if it was killed; called by generated code. */
+  public static void killTaskIfInterrupted() {
     TaskContext task = TaskContext.get();
     if (task != null) task.killTaskIfInterrupted();
   }
 
+  @Override
   public String toString() {
     return child.toString();
   }
 
+  @Override
   public String sql() {
     return child.sql();
   }
 
-  public Expression withNewChildrenInternal(
-      scala.collection.immutable.IndexedSeq<Expression> newChildren) {
+  @Override
+  public Expression withNewChildrenInternal(IndexedSeq<Expression> newChildren) {
     return new InterruptibleExpression(newChildren.head());
   }
 
+  @Override
   public int productArity() {
     return 1;
   }
 
+  @Override
   public Object productElement(int index) {
     return child;
   }
 
+  @Override
   public boolean canEqual(Object other) {
     return other instanceof InterruptibleExpression;
   }
 
+  @Override
   public boolean equals(Object other) {
-    return other instanceof InterruptibleExpression
-        && ((InterruptibleExpression) other).child.equals(child);
+    return other instanceof InterruptibleExpression expression && expression.child.equals(child);
   }
 
+  @Override
   public int hashCode() {
     return 31 * child.hashCode() + 1;
-  }
-
-  private static final class Undefined extends scala.runtime.AbstractFunction1 {
-    public Object apply(Object name) {
-      return "";
-    }
   }
 }

@@ -3,7 +3,6 @@ package deltagateway.session;
 import deltagateway.internals.ScalaConversions;
 import java.io.Serializable;
 import java.util.ArrayList;
-import java.util.Collections;
 import org.apache.spark.InterruptibleIterator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
@@ -15,15 +14,23 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.CodegenSupport;
 import org.apache.spark.sql.execution.SparkPlan;
+import scala.Function1;
+import scala.collection.Iterator;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
 
 /**
- * The rows of another operator, with a check before each that its task was not killed ({@link
+ * Rows of another operator, with a check before each if the task was killed ({@link
  * InterruptibleTasks}).
  *
- * <p>In generated code it is a part of its child's loop: a read of one field. It is public for
- * Spark's reflection.
+ * <p>In generated code the check is a part of the child's loop: a read of one field. The class is
+ * public for Spark's reflection.
  */
 public final class InterruptibleRowsExec extends SparkPlan implements CodegenSupport {
+  private static final long serialVersionUID = 1;
+
   private final SparkPlan child;
   private CodegenSupport parent;
 
@@ -35,71 +42,80 @@ public final class InterruptibleRowsExec extends SparkPlan implements CodegenSup
     return child;
   }
 
-  public scala.collection.immutable.Seq<SparkPlan> children() {
-    return ScalaConversions.seq(new ArrayList<>(Collections.singletonList(child)));
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaConversions.one(child);
   }
 
-  public scala.collection.immutable.Seq<Attribute> output() {
+  @Override
+  public Seq<Attribute> output() {
     return child.output();
   }
 
+  @Override
   public Partitioning outputPartitioning() {
     return child.outputPartitioning();
   }
 
-  public scala.collection.immutable.Seq<SortOrder> outputOrdering() {
+  @Override
+  public Seq<SortOrder> outputOrdering() {
     return child.outputOrdering();
   }
 
+  @Override
   public RDD<InternalRow> doExecute() {
     return child
         .execute()
-        .mapPartitionsInternal(new Checking(), true, ScalaConversions.classTag(InternalRow.class));
+        .mapPartitionsInternal(new Check(), true, ScalaConversions.classTag(InternalRow.class));
   }
 
   /**
-   * Only together with its child: a class of generated code for a check alone costs more than it
-   * saves.
+   * Returns true only with its child: generated code for a check alone costs more than it saves.
    */
+  @Override
   public boolean supportCodegen() {
-    return child instanceof CodegenSupport && ((CodegenSupport) child).supportCodegen();
+    return child instanceof CodegenSupport generated && generated.supportCodegen();
   }
 
+  @Override
   public CodegenSupport parent() {
     return parent;
   }
 
+  @Override
   public void parent_$eq(CodegenSupport parent) {
     this.parent = parent;
   }
 
-  public scala.collection.immutable.Seq<RDD<InternalRow>> inputRDDs() {
+  @Override
+  public Seq<RDD<InternalRow>> inputRDDs() {
     return ((CodegenSupport) child).inputRDDs();
   }
 
+  @Override
   public String doProduce(CodegenContext context) {
     return ((CodegenSupport) child).produce(context, this);
   }
 
-  public String doConsume(
-      CodegenContext context, scala.collection.immutable.Seq<ExprCode> input, ExprCode row) {
-    String task = context.addMutableState("TaskContext", "checkedTask", new OfThread(), true, true);
+  @Override
+  public String doConsume(CodegenContext context, Seq<ExprCode> input, ExprCode row) {
+    String task =
+        context.addMutableState(
+            "TaskContext", "checkedTask", name -> name + " = TaskContext.get();", true, true);
     return task + ".killTaskIfInterrupted();\n" + consume(context, input, null);
   }
 
-  public SparkPlan withNewChildrenInternal(
-      scala.collection.immutable.IndexedSeq<SparkPlan> children) {
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
     return new InterruptibleRowsExec(children.head());
   }
 
-  /**
-   * EXPLAIN shows the plan of the query, which the checks are no part of. Its form with a list of
-   * numbered operators has all of them.
-   */
+  /** Omits the check from EXPLAIN, except for the form with a list of numbered operators. */
+  @Override
   public void generateTreeString(
       int depth,
       ArrayList<Object> lastChildren,
-      scala.Function1<String, scala.runtime.BoxedUnit> append,
+      Function1<String, BoxedUnit> append,
       boolean verbose,
       String prefix,
       boolean addSuffix,
@@ -107,7 +123,7 @@ public final class InterruptibleRowsExec extends SparkPlan implements CodegenSup
       boolean printNodeId,
       boolean printOutputColumns,
       int indent) {
-    if (printNodeId) {
+    if (printNodeId)
       super.generateTreeString(
           depth,
           lastChildren,
@@ -116,55 +132,56 @@ public final class InterruptibleRowsExec extends SparkPlan implements CodegenSup
           prefix,
           addSuffix,
           maxFields,
-          printNodeId,
+          true,
           printOutputColumns,
           indent);
-      return;
-    }
-    child.generateTreeString(
-        depth,
-        lastChildren,
-        append,
-        verbose,
-        prefix,
-        addSuffix,
-        maxFields,
-        printNodeId,
-        printOutputColumns,
-        indent);
+    else
+      child.generateTreeString(
+          depth,
+          lastChildren,
+          append,
+          verbose,
+          prefix,
+          addSuffix,
+          maxFields,
+          false,
+          printOutputColumns,
+          indent);
   }
 
+  @Override
   public int productArity() {
     return 1;
   }
 
+  @Override
   public Object productElement(int index) {
     return child;
   }
 
+  @Override
   public boolean canEqual(Object other) {
     return other instanceof InterruptibleRowsExec;
   }
 
+  @Override
   public boolean equals(Object other) {
-    return other instanceof InterruptibleRowsExec
-        && ((InterruptibleRowsExec) other).child.equals(child);
+    return other instanceof InterruptibleRowsExec plan && plan.child.equals(child);
   }
 
+  @Override
   public int hashCode() {
     return 31 * child.hashCode() + 1;
   }
 
-  private static final class OfThread extends scala.runtime.AbstractFunction1 {
-    public Object apply(Object name) {
-      return name + " = TaskContext.get();";
-    }
-  }
-
-  private static final class Checking extends scala.runtime.AbstractFunction1
+  private static final class Check
+      extends AbstractFunction1<Iterator<InternalRow>, Iterator<InternalRow>>
       implements Serializable {
-    public Object apply(Object rows) {
-      return new InterruptibleIterator<>(TaskContext.get(), (scala.collection.Iterator<?>) rows);
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public Iterator<InternalRow> apply(Iterator<InternalRow> rows) {
+      return new InterruptibleIterator<>(TaskContext.get(), rows);
     }
   }
 }

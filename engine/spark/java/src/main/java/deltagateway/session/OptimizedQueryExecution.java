@@ -3,8 +3,8 @@ package deltagateway.session;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 
-/** A query that has been analyzed and optimized before. */
-public final class OptimizedQueryExecution extends StatementQueryExecution {
+/** Query that has been analyzed and optimized before. */
+final class OptimizedQueryExecution extends StatementQueryExecution {
   private final LogicalPlan analyzed;
   private final LogicalPlan optimized;
 
@@ -14,10 +14,12 @@ public final class OptimizedQueryExecution extends StatementQueryExecution {
     this.optimized = optimized;
   }
 
+  @Override
   public LogicalPlan analyzed() {
     return analyzed;
   }
 
+  @Override
   public LogicalPlan optimizedPlan() {
     return optimized;
   }

@@ -9,20 +9,18 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
- * The settings of a session, and copies of them with changes that hold for one statement alone.
+ * Settings of a session, and copies of them with changes for one statement.
  *
- * <p>Statements of a session run at the same time, so none of them may change the session's own. A
- * copy is never changed once it was handed out, and is shared by the statements that ask for the
- * same changes; what the session set itself is not changed for a statement.
+ * <p>Statements of a session run at the same time, so no statement may change the session's
+ * settings. A copy is never changed after its creation, and is shared by statements with the same
+ * changes. A statement never changes a setting that the session's user has set.
  */
-public final class SessionSettings {
-  /**
-   * There are some choices of each setting that is changed, not as many as there are statements.
-   */
+final class SessionSettings {
+  /** Maximum number of copies: each changed setting has a few values only. */
   private static final int COPIES_MAX = 64;
 
   private final SparkSession spark;
-  private final Set<Object> own = ConcurrentHashMap.newKeySet();
+  private final Set<String> userKeys = ConcurrentHashMap.newKeySet();
   private final Map<Map<String, String>, SQLConf> copies = new HashMap<>();
   private final AtomicLong changes = new AtomicLong();
 
@@ -31,54 +29,59 @@ public final class SessionSettings {
   }
 
   void set(String key, String value) {
-    own.add(key);
+    userKeys.add(key);
     change(key, value);
   }
 
   void unset(String key) {
-    own.remove(key);
-    synchronized (copies) {
-      changes.incrementAndGet();
-      spark.conf().unset(key);
-      copies.clear();
-    }
+    userKeys.remove(key);
+    change(() -> spark.conf().unset(key));
   }
 
   /**
-   * How often the session was changed, or began to be: also there and back, which its settings do
-   * not tell.
+   * Returns the number of changes that began: a setting that was changed and changed back has the
+   * same value.
    */
   long changes() {
     return changes.get();
   }
 
+  /** Returns true if the session's user has set it. */
   boolean hasSet(String key) {
-    return own.contains(key);
+    return userKeys.contains(key);
   }
 
-  /** Sets what is no choice of the session's user. */
+  /** Sets a setting that the session's user has not chosen. */
   void change(String key, String value) {
+    change(() -> spark.conf().set(key, value));
+  }
+
+  private void change(Runnable change) {
     synchronized (copies) {
       changes.incrementAndGet();
-      spark.conf().set(key, value);
+      change.run();
       copies.clear();
     }
   }
 
-  /** Those of the session with `changes`, key -> value, but for keys that it set. */
+  /** Returns the session's settings with `changes`, except for keys that its user has set. */
   SQLConf with(Map<String, String> changes) {
-    Map<String, String> made = new HashMap<>(changes);
-    made.keySet().removeAll(own);
+    Map<String, String> applied = new HashMap<>(changes);
+    applied.keySet().removeAll(userKeys);
     synchronized (copies) {
-      SQLConf copy = copies.get(made);
+      SQLConf copy = copies.get(applied);
       if (copy != null) return copy;
-      copy = spark.sessionState().conf().clone();
-      for (Map.Entry<String, String> entry : made.entrySet()) {
-        copy.setConfString(entry.getKey(), entry.getValue());
-      }
+      copy = with(spark.sessionState().conf(), applied);
       if (copies.size() >= COPIES_MAX) copies.clear();
-      copies.put(made, copy);
+      copies.put(applied, copy);
       return copy;
     }
+  }
+
+  /** Returns a copy of settings with changes. */
+  static SQLConf with(SQLConf settings, Map<String, String> changes) {
+    SQLConf copy = settings.clone();
+    changes.forEach(copy::setConfString);
+    return copy;
   }
 }

@@ -1,30 +1,30 @@
 package deltagateway.session;
 
+import deltagateway.internals.PrivateField;
 import java.lang.reflect.Field;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.DAGScheduler;
 
 /**
- * The ids of Spark's stages, which are its order of turns: of stages with as many running tasks,
- * fair scheduling takes the one whose name is first as a text, in which 1000 is before 999. The
- * older ones would wait for as long as there are newer ones. So the ids begin where all have as
- * many digits, up to the largest that Spark can count.
+ * Makes all ids of Spark's stages equally long. Of stages with the same number of running tasks,
+ * fair scheduling chooses the one whose name is first as a text, in which 1000 is before 999: older
+ * stages would wait for newer ones.
  */
-public final class StageIds {
-  private static final int FIRST = 1000000000;
+final class StageIds {
+  private static final int FIRST = 1_000_000_000;
 
   private StageIds() {}
 
-  /** Where Spark has no such counter, the ids stay as they are. */
-  static void haveOneLength(SparkContext context) {
+  /** Ids remain as they are if Spark has no such counter. */
+  static void makeEquallyLong(SparkContext context) {
+    // Private, because no setting of Spark determines the first id.
+    Field next = PrivateField.of(DAGScheduler.class, "nextStageId");
+    if (next == null) return;
     try {
-      Field next = DAGScheduler.class.getDeclaredField("nextStageId");
-      next.setAccessible(true);
+      // No stage runs yet.
       AtomicInteger ids = (AtomicInteger) next.get(context.dagScheduler());
-      if (ids.get() < FIRST) ids.set(FIRST); // nothing runs yet
-    } catch (NoSuchFieldException absent) {
-      return;
+      ids.updateAndGet(id -> Math.max(id, FIRST));
     } catch (IllegalAccessException inaccessible) {
       throw new IllegalStateException(inaccessible);
     }

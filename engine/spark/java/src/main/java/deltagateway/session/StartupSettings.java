@@ -1,5 +1,6 @@
 package deltagateway.session;
 
+import java.util.List;
 import org.apache.spark.SparkConf;
 import org.apache.spark.internal.config.ConfigEntry;
 import org.apache.spark.internal.config.ConfigEntry$;
@@ -14,33 +15,32 @@ import org.apache.spark.internal.config.package$;
 import scala.Tuple2;
 
 /**
- * Spark's own settings at its start, of which it reads some only when they are used: a UI's port
- * without a UI never.
+ * Check of Spark's settings at its start. Spark reads some of them only when they are used: the
+ * UI's port never without a UI.
  */
-public final class StartupSettings {
-  /** Registers settings by name, when this class is initialized. */
-  static final Object[] GROUPS = {
-    package$.MODULE$,
-    UI$.MODULE$,
-    Network$.MODULE$,
-    Status$.MODULE$,
-    Kryo$.MODULE$,
-    Deploy$.MODULE$,
-    Python$.MODULE$,
-    Streaming$.MODULE$
-  };
+final class StartupSettings {
+  /** Objects whose initialization registers settings by name. */
+  static final List<Object> GROUPS =
+      List.of(
+          package$.MODULE$,
+          UI$.MODULE$,
+          Network$.MODULE$,
+          Status$.MODULE$,
+          Kryo$.MODULE$,
+          Deploy$.MODULE$,
+          Python$.MODULE$,
+          Streaming$.MODULE$);
 
   private StartupSettings() {}
 
   /**
-   * Throws for a value that is not of its setting's type or range, with the setting's name in the
+   * Throws if a value does not have its setting's type or range, with the setting's name in the
    * message.
    */
   static void ensureValid(SparkConf conf) {
-    Tuple2[] all = conf.getAll();
-    for (int i = 0; i < all.length; i++) {
-      String key = (String) all[i]._1();
-      ConfigEntry entry = ConfigEntry$.MODULE$.findEntry(key);
+    for (Tuple2<String, String> setting : conf.getAll()) {
+      String key = setting._1();
+      ConfigEntry<?> entry = ConfigEntry$.MODULE$.findEntry(key);
       if (entry == null) continue;
       try {
         conf.get(entry);

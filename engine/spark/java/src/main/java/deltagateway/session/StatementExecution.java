@@ -1,5 +1,7 @@
 package deltagateway.session;
 
+import static deltagateway.internals.ScalaConversions.list;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import deltagateway.analysis.FunctionBodies;
 import deltagateway.analysis.HiddenColumns;
@@ -13,9 +15,12 @@ import deltagateway.cache.PlanCache;
 import deltagateway.guard.FilePathMasking;
 import deltagateway.guard.PlanGuard;
 import deltagateway.guard.SecurityBarrierViews;
+import deltagateway.internals.PlanNodes;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.optimizer.CorrelatedLimits;
+import deltagateway.optimizer.FiredRules;
 import deltagateway.optimizer.LimitPruning;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.optimizer.UnscaledDecimalAggregates;
 import deltagateway.protocol.RejectionException;
 import deltagateway.protocol.ResponseFrame;
@@ -31,20 +36,21 @@ import deltagateway.scan.TableScan;
 import deltagateway.write.RowEnforcer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
+import java.util.Deque;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -60,15 +66,17 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.Platform;
+import scala.Function0;
+import scala.Function2;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.BoxedUnit;
 
 /**
  * One run of one query: the text is parsed, guarded, analyzed over the scans, guarded again and
- * run; or only run, where that was done before ({@link PlanCache}).
+ * run; or only run, if the other steps were done before ({@link PlanCache}).
  *
- * <p>Commands never run: Spark is told to skip them, besides being refused by the guard. Views of
- * the catalog become temporary views of Spark, which are gone as soon as the plan is analyzed.
+ * <p>Commands never run: Spark skips them, and the guard rejects them. Views of the catalog become
+ * temporary views of Spark, which are dropped as soon as the plan is analyzed.
  */
 public final class StatementExecution {
   private final SparkSession spark;
@@ -79,21 +87,22 @@ public final class StatementExecution {
   private final StepTimings steps;
   private TableRelations relations;
   private FunctionBodies bodies;
+  private final List<PythonRowsRelation> pythonRows = new ArrayList<>();
 
-  /** Relations of {@link PythonRowsRelation}. */
-  private final List<PythonRowsRelation> given = new ArrayList<>();
+  /** Query that was analyzed, over the scans as the text names them. */
+  private LogicalPlan analyzedQuery;
 
-  private LogicalPlan asked;
-  private String named = Volatility.ALWAYS;
+  /** Volatility of the parsed texts. */
+  private String textVolatility = Volatility.ALWAYS;
+
+  /** Files of the scans by name. */
   private Map<String, PrunedFileIndex> files;
 
-  /**
-   * What the plan is kept by, under the settings after so many changes; null where it may not be.
-   */
+  /** Key of the plan cache, under the settings after `changes`; null if the plan is not cached. */
   private String key;
 
   private long changes;
-  private PlanCache.Kept kept;
+  private PlanCache.Kept cached;
 
   StatementExecution(
       SparkSession spark, PlanGuard guard, StatementRequest request, GatewaySession session) {
@@ -122,21 +131,23 @@ public final class StatementExecution {
     ExecutionSettings settings = new ExecutionSettings(spark, session.settings());
     changes = session.settings().changes();
     key = PlanCache.key(spark, request);
-    kept = key == null ? null : session.plans().get(key);
-    CachedPlan again = kept == null ? null : session.plans().again(kept, files());
-    StatementQueryExecution query = again == null ? toRun(settings) : null;
+    cached = key == null ? null : session.plans().get(key);
+    CachedPlan lastRun = cached == null ? null : session.plans().again(cached, files());
+    StatementQueryExecution query = lastRun == null ? queryToRun(settings) : null;
     session.ensureLive(request.id);
-    StructType schema = (again == null ? query.analyzed() : kept.analyzed).schema();
-    ResultSpool rows = again == null ? rows(query, settings, schema) : rowsAgain(again, schema);
+    StructType schema = (lastRun == null ? query.analyzed() : cached.analyzed).schema();
+    ResultSpool rows =
+        lastRun == null ? rows(query, settings, schema) : rowsOfTasks(lastRun, schema);
     if (rows.exceeded())
       throw new RejectionException("result too large", Long.toString(request.resultBytesMax));
     steps.end("last stage");
-    return ResponseFrame.ofResult(schema, timeZone, rows, repeatable(), steps);
+    return ResponseFrame.ofResult(
+        schema, timeZone, rows, volatility(), steps, FiredRules.of(request.id));
   }
 
   /**
-   * What the query answers. Where sums do not fit in their longs it runs again, as it was; if rows
-   * were announced, only to find out whether it fails so too.
+   * Returns the query's result. If sums do not fit in their longs, the original query runs; if rows
+   * were announced already, it runs only to find out if it fails too.
    */
   private ResultSpool rows(
       StatementQueryExecution query, ExecutionSettings settings, StructType schema)
@@ -156,110 +167,101 @@ public final class StatementExecution {
   }
 
   /**
-   * Of the tasks of the last run, which have the settings of the session, as in an execution that
-   * Spark records.
+   * Returns the result of the tasks of the last run, which have the settings of the session, as in
+   * an execution that Spark records.
    */
-  private ResultSpool rowsAgain(final CachedPlan last, final StructType schema) throws Exception {
-    takeKept();
-    final ResultSpool rows = spool(schema);
-    fill(
-        rows,
-        new scala.runtime.AbstractFunction0() {
-          public Object apply() {
-            return SQLExecution$.MODULE$.withSQLConfPropagated(
-                spark,
-                new scala.runtime.AbstractFunction0() {
-                  public Object apply() {
-                    RDD<InternalRow> again = last.rows(spark);
-                    steps.end("stages");
-                    runJob(again, schema, rows);
-                    return null;
-                  }
-                });
-          }
-        });
+  private ResultSpool rowsOfTasks(CachedPlan lastRun, StructType schema) throws Exception {
+    useCached();
+    ResultSpool rows = spool(schema);
+    Function0<Object> work =
+        () -> {
+          RDD<InternalRow> tasks = lastRun.rows(spark);
+          steps.end("stages");
+          runJob(tasks, schema, rows);
+          return null;
+        };
+    fill(rows, () -> SQLExecution$.MODULE$.withSQLConfPropagated(spark, work));
     return rows;
   }
 
   private ResultSpool spool(StructType schema) {
-    return new ResultSpool(request, session.questions(), announcer(schema));
+    return new ResultSpool(request, session.callbacks(), announcer(schema));
   }
 
   private FirstRowsNotifier announcer(StructType schema) {
     return request.announcesRows
-        ? new FirstRowsNotifier(session.questions(), request.id, schema, timeZone)
+        ? new FirstRowsNotifier(session.callbacks(), request.id, schema, timeZone)
         : null;
   }
 
   private void run(
-      final StatementQueryExecution query,
-      final ExecutionSettings settings,
-      final StructType schema,
-      final ResultSpool spool)
+      StatementQueryExecution query,
+      ExecutionSettings settings,
+      StructType schema,
+      ResultSpool spool)
       throws Exception {
     fill(
         spool,
-        new scala.runtime.AbstractFunction0() {
-          public Object apply() {
-            return settings.during(
-                new scala.runtime.AbstractFunction0() {
-                  public Object apply() {
-                    collect(query, settings.some(), schema, spool);
-                    return null;
-                  }
-                });
-          }
-        });
+        () ->
+            settings.during(
+                () -> {
+                  collect(query, settings.limit(), schema, spool);
+                  return null;
+                }));
   }
 
-  /** Closes the spool afterwards. A run that failed, or was ended early, is not kept. */
-  private void fill(ResultSpool spool, scala.Function0<?> work) throws Exception {
+  /** Runs `work` and closes the spool. A run that failed, or was ended early, is not cached. */
+  private void fill(ResultSpool spool, Callable<?> work) throws Exception {
     try {
       steps.end("optimization");
-      work.apply();
+      work.call();
     } catch (Throwable failure) {
-      if (kept != null) session.plans().keepRun(kept, null);
+      if (cached != null) session.plans().keepRun(cached, null);
       if (!spool.exceeded() && !spool.hasEnough()) throw failure;
     } finally {
       spool.close();
     }
   }
 
-  /** The query, which may have been planned before. */
-  private StatementQueryExecution toRun(ExecutionSettings settings) throws Exception {
-    if (kept != null) {
+  /** Returns the query, which may have been planned before. */
+  private StatementQueryExecution queryToRun(ExecutionSettings settings) throws Exception {
+    if (cached != null) {
       PlanCache.Placing placing = new PlanCache.Placing(spark, files());
-      takeKept();
-      return new OptimizedQueryExecution(spark, kept.analyzed, placing.over(kept.optimized));
+      useCached();
+      return new OptimizedQueryExecution(spark, cached.analyzed, placing.over(cached.optimized));
     }
     QueryExecution analyzed = analyzed();
     StatementQueryExecution execution = (StatementQueryExecution) atItsTime(analyzed);
     steps.end("analysis");
-    if (key != null && execution == analyzed && !repeatable().equals(Volatility.NEVER)) {
+    if (key != null && execution == analyzed && !volatility().equals(Volatility.NEVER)) {
       LogicalPlan optimized = settings.optimized(execution);
       if (isUnchanged())
-        kept = session.plans().put(key, named, asked, execution.analyzed(), optimized);
+        cached =
+            session
+                .plans()
+                .put(key, textVolatility, analyzedQuery, execution.analyzed(), optimized);
     }
     return execution;
   }
 
-  private void takeKept() {
-    asked = kept.asked;
-    named = kept.named;
+  private void useCached() {
+    OptimizerRule.PLAN_CACHE.count();
+    analyzedQuery = cached.asked;
+    textVolatility = cached.named;
   }
 
-  /** What was made while the session was changed follows from other settings than its key says. */
+  /** Returns false if the session's settings changed since the key was computed from them. */
   private boolean isUnchanged() throws Exception {
     return key.equals(PlanCache.key(spark, request)) && changes == session.settings().changes();
   }
 
-  /** Of the query that was analyzed, and of the texts that it was made of. */
-  private String repeatable() {
-    for (int i = 0; i < request.given.size(); i++) {
-      if (!request.given.get(i).get("is_stamped").booleanValue()) return Volatility.NEVER;
+  /** Returns the volatility of the analyzed query and of its texts. */
+  private String volatility() {
+    for (JsonNode rows : request.given) {
+      if (!rows.get("is_stamped").booleanValue()) return Volatility.NEVER;
     }
-    for (int i = 0; i < given.size(); i++) if (given.get(i).usesCostly()) return Volatility.NEVER;
-    return Volatility.both(named, Volatility.of(asked));
+    for (PythonRowsRelation rows : pythonRows) if (rows.usesCostly()) return Volatility.NEVER;
+    return Volatility.both(textVolatility, Volatility.of(analyzedQuery));
   }
 
   public QueryExecution analyzed() throws Exception {
@@ -272,56 +274,60 @@ public final class StatementExecution {
     return guarded(execution, execution.analyzed());
   }
 
-  /** The query that was analyzed, over the scans as the text names them. */
-  LogicalPlan asked() {
-    return asked;
+  /** Returns the query that was analyzed, over the scans as the text names them. */
+  LogicalPlan analyzedQuery() {
+    return analyzedQuery;
   }
 
   public LogicalPlan parsed() throws Exception {
     return ParameterMarkers.parse(spark, request.text, request.parameters, timeZone);
   }
 
-  /** Analyzes what may be analyzed, be it a query or a command around one. */
+  /** Analyzes a query, or a command around one, that has passed the guard. */
   public QueryExecution analyzed(LogicalPlan parsed) throws Exception {
-    named = Volatility.both(named, ParsedVolatility.repeatable(parsed));
-    LogicalPlan local = parsed.transformUp(new OneRowAsLocal());
+    textVolatility = Volatility.both(textVolatility, ParsedVolatility.of(parsed));
+    // For a SELECT without FROM Spark would run a job.
+    LogicalPlan local =
+        parsed.transformUp(
+            ScalaConversions.<LogicalPlan>rewrite(
+                node -> node instanceof OneRowRelation ? PlanNodes.oneRow() : node));
     session.ensureLive(request.id);
     relations();
     QueryExecution execution = withViews(local);
-    asked = execution.analyzed();
+    analyzedQuery = execution.analyzed();
     return execution;
   }
 
-  /** An analyzed query that may run; `execution` may be its own. */
+  /** Returns an analyzed query after the second check; `execution` may be its own. */
   public QueryExecution guarded(QueryExecution execution, LogicalPlan query) {
     guard.ensureMayRun(query, request.id);
-    if (request.hasBarrier()) guard.ensureTellsNoPlaces(query);
+    if (request.hasBarrier()) guard.ensureHidesFiles(query);
     steps.end("guard");
-    boolean hasHidden = request.hasHidden() || (bodies != null && bodies.hasHidden());
-    LogicalPlan shown =
-        hasHidden ? SecurityBarrierViews.settled(FilePathMasking.ofQuery(query)) : query;
-    LogicalPlan rows = CorrelatedLimits.kept(TableScan.rows(spark, shown));
+    boolean hasHidden = request.hasHidden() || bodies != null && bodies.hasHidden();
+    LogicalPlan masked =
+        hasHidden ? SecurityBarrierViews.removeUnneeded(FilePathMasking.ofQuery(query)) : query;
+    LogicalPlan rows = new CorrelatedLimits().apply(TableScan.rows(spark, masked));
     return rows == execution.analyzed() ? execution : planned(rows);
   }
 
-  /** What is to run: with the statement's time for now, over the rows that are given. */
+  /** Returns the query to run: with the statement's time, and over the rows from Python. */
   public QueryExecution atItsTime(QueryExecution analyzed) {
     LogicalPlan plan = analyzed.analyzed();
     LogicalPlan fixed =
-        PythonRowsRelation.placed(spark, new StatementTimestamp(request.instantMicros).fixed(plan));
+        PythonRowsRelation.placed(spark, new StatementTimestamp(request.instantMicros).fix(plan));
     return fixed == plan ? analyzed : planned(fixed);
   }
 
-  /** Whether one like it is the same but for its files. */
+  /** Returns true if a later query with the same key differs in its files only. */
   boolean isSameAgain(QueryExecution enforced) {
-    if (request.given.size() > 0
+    if (!request.given.isEmpty()
         || RowEnforcer.isLiteral(enforced.analyzed())
         || atItsTime(enforced) != enforced) return false;
-    return !Volatility.both(repeatable(), Volatility.of(enforced.analyzed()))
+    return !Volatility.both(volatility(), Volatility.of(enforced.analyzed()))
         .equals(Volatility.NEVER);
   }
 
-  /** An analyzed query that was kept, over the files of this statement. */
+  /** Returns a cached analyzed query, over the files of this statement. */
   StatementQueryExecution again(LogicalPlan enforced) throws Exception {
     LogicalPlan placed = new PlanCache.Placing(spark, files()).over(enforced);
     placed.setAnalyzed();
@@ -332,40 +338,33 @@ public final class StatementExecution {
     return new StatementQueryExecution(spark, plan);
   }
 
-  /** What the names of the scans stand for. */
+  /** Returns the relations of the scans, of rows from Python, and of some views. */
   private TableRelations relations() throws Exception {
-    if (relations == null) {
-      bodies = new FunctionBodies(this, session, request);
-      relations = new TableRelations(bodies);
-      Map<String, PrunedFileIndex> files = files();
-      for (int i = 0; i < request.scans.length; i++) {
-        String name = request.scans[i].relation;
-        relations.add(name, new TableScan(spark, files.get(name)).relation());
-      }
-      for (int i = 0; i < request.given.size(); i++) {
-        JsonNode described = request.given.get(i);
-        PythonRowsRelation rows =
-            new PythonRowsRelation(spark, session.questions(), request.id, i, described, timeZone);
-        given.add(rows);
-        relations.add(request.givenName(i), rows.relation());
-      }
-      for (int i = 0; i < request.views.length; i++) {
-        StatementRequest.View view = request.views[i];
-        if (!view.unlisted.isEmpty())
-          relations.add(view.relation, new HiddenColumns(rows(view), view.unlisted));
-      }
+    if (relations != null) return relations;
+    bodies = new FunctionBodies(this, session, request);
+    relations = new TableRelations(bodies);
+    files().forEach((name, index) -> relations.add(name, new TableScan(spark, index).relation()));
+    for (int i = 0; i < request.given.size(); i++) {
+      PythonRowsRelation rows =
+          new PythonRowsRelation(
+              spark, session.callbacks(), request.id, i, request.given.get(i), timeZone);
+      pythonRows.add(rows);
+      relations.add(request.givenName(i), rows.relation());
+    }
+    for (StatementRequest.View view : request.views) {
+      if (!view.unlistedColumns.isEmpty())
+        relations.add(view.relation, new HiddenColumns(rows(view), view.unlistedColumns));
     }
     return relations;
   }
 
-  /** Those of each scan by its name. */
   private Map<String, PrunedFileIndex> files() {
     if (files != null) return files;
-    files = new HashMap<>();
+    files = new LinkedHashMap<>();
     for (int i = 0; i < request.scans.length; i++) {
       StatementRequest.Scan scan = request.scans[i];
       FileListing listing =
-          new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
+          new FileListing(session.callbacks(), request.id, i, scan.constants, timeZone);
       PrunedFileIndex index = new PrunedFileIndex(request.id, scan, listing);
       if (!scan.shown.isEmpty()) listing.show(new ComputedColumns(spark, index));
       files.put(scan.relation, index);
@@ -374,96 +373,85 @@ public final class StatementExecution {
   }
 
   /**
-   * Names of views are unique in a statement only, so statements of one session take turns for this
-   * moment.
+   * Analyzes a plan while its views exist. Names of views are unique in a statement only, so
+   * statements of one session wait for each other.
    */
   private QueryExecution withViews(LogicalPlan parsed) throws Exception {
     if (request.views.length == 0) return analyzedWithVariables(parsed);
     synchronized (session) {
-      ArrayList<String> created = new ArrayList<>();
+      Deque<String> created = new ArrayDeque<>();
       try {
-        for (int i = 0; i < request.views.length; i++) {
-          if (!request.views[i].unlisted.isEmpty()) continue; // its name is no view's
-          createView(request.views[i]);
-          created.add(request.views[i].relation);
+        for (StatementRequest.View view : request.views) {
+          if (!view.unlistedColumns.isEmpty()) continue; // a relation has its name
+          createView(view);
+          created.push(view.relation);
         }
         return analyzedWithVariables(parsed);
       } finally {
-        for (int i = created.size() - 1; i >= 0; i--) {
-          spark.sessionState().catalog().dropTempView(created.get(i));
-        }
+        for (String view : created) spark.sessionState().catalog().dropTempView(view);
       }
     }
   }
 
   private QueryExecution analyzedWithVariables(LogicalPlan parsed) {
-    final QueryExecution execution = planned(relations.inPlaceOfNames(parsed));
-    request.variables.during(
-        spark,
-        new scala.runtime.AbstractFunction0() {
-          public Object apply() {
-            execution.assertAnalyzed();
-            return null;
-          }
-        });
+    QueryExecution execution = planned(relations.resolve(parsed));
+    Function0<Object> analyze =
+        () -> {
+          execution.assertAnalyzed();
+          return null;
+        };
+    request.variables.during(spark, analyze);
     return execution;
   }
 
-  /** The body of a function by itself. No plan or answer of it is kept. */
+  /** Returns the body of a function by itself. No plan or result that has one is cached. */
   public LogicalPlan analyzedBody(String text) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(text);
-    named = Volatility.NEVER;
+    textVolatility = Volatility.NEVER;
     guard.ensureMayAnalyze(parsed, request.relations());
-    QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
+    QueryExecution execution = planned(relations().resolve(parsed));
     execution.assertAnalyzed();
     return execution.analyzed();
   }
 
   /**
-   * Views and policies are analyzed under the settings of their creation: the reader's would change
-   * what they mean.
+   * Creates a view. Views and policies are analyzed under the settings of their creation: the
+   * reader's settings would change their meaning.
    */
-  private void createView(final StatementRequest.View view) throws Exception {
-    if (view.settings == null) {
-      create(view);
-      return;
-    }
-    SQLConf$.MODULE$.withExistingConf(
-        session.ofServer(view.settings),
-        new scala.runtime.AbstractFunction0() {
-          public Object apply() {
-            try {
-              create(view);
-            } catch (Exception failure) {
-              Platform.throwException(failure);
-            }
-            return null;
-          }
-        });
+  private void createView(StatementRequest.View view) throws Exception {
+    Callable<Object> create =
+        () -> {
+          Dataset$.MODULE$.ofRows(spark, rowsOfView(view)).createTempView(view.relation);
+          return null;
+        };
+    if (view.settings == null) create.call();
+    else
+      SQLConf$.MODULE$.withExistingConf(
+          session.ofServer(view.settings), ScalaConversions.function(create));
   }
 
-  /** A view's own text takes the same two checks; its columns are those of its record. */
-  private void create(StatementRequest.View view) throws Exception {
+  private LogicalPlan rowsOfView(StatementRequest.View view) throws Exception {
     LogicalPlan rows = rows(view);
-    if (view.names.length > 0) rows = new Project(ScalaConversions.seq(columns(rows, view)), rows);
-    if (view.hidesPlaces) rows = FilePathMasking.ofView(rows);
-    // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it
-    // nowhere.
-    if (view.barrier) rows = Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
-    else if (view.hidden) rows = SecurityBarrierViews.marked(rows);
-    Dataset$.MODULE$.ofRows(spark, rows).createTempView(view.relation);
+    if (!view.columns.isEmpty())
+      rows = new Project(ScalaConversions.seq(columns(rows, view)), rows);
+    if (view.hidesFilePaths) rows = FilePathMasking.ofView(rows);
+    // The optimizer neither moves a condition through a sample of all rows, nor infers one from it,
+    // nor removes it.
+    if (view.isBarrier) return Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
+    return view.isHidden ? SecurityBarrierViews.mark(rows) : rows;
   }
 
+  /** Returns the rows of a view's text, which has to pass both checks too. */
   private LogicalPlan rows(StatementRequest.View view) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
-    named = Volatility.both(named, ParsedVolatility.repeatable(parsed));
+    textVolatility = Volatility.both(textVolatility, ParsedVolatility.of(parsed));
     guard.ensureMayAnalyze(parsed, request.relations());
     relations();
     QueryExecution execution;
-    if (view.temporary) {
+    if (view.isTemporary) {
       execution = analyzedWithVariables(parsed);
     } else {
-      execution = planned(relations().inPlaceOfNames(parsed));
+      execution = planned(relations.resolve(parsed));
       execution.assertAnalyzed();
     }
     guard.ensureMayRun(execution.analyzed(), request.id);
@@ -471,162 +459,106 @@ public final class StatementExecution {
   }
 
   /**
-   * Found by name, and among columns of one name by their order, whose number must be what it was.
-   * As Spark's views.
+   * Returns the columns of a view. As in Spark's views, the columns of its query are found by name,
+   * and columns of the same name by their order, if there are as many as at its creation.
    */
-  private static List columns(LogicalPlan rows, StatementRequest.View view) {
-    Map<String, List<Object>> found = new HashMap<>();
-    for (scala.collection.Iterator<Attribute> all = rows.output().iterator(); all.hasNext(); ) {
-      Attribute attribute = all.next();
-      named(found, attribute.name()).add(attribute);
+  private static List<NamedExpression> columns(LogicalPlan rows, StatementRequest.View view) {
+    Map<String, Deque<Attribute>> found = new HashMap<>();
+    for (Attribute column : list(rows.output()))
+      found.computeIfAbsent(lower(column.name()), name -> new ArrayDeque<>()).add(column);
+    Map<String, Long> expected =
+        view.columns.stream()
+            .collect(
+                Collectors.groupingBy(column -> lower(column.source()), Collectors.counting()));
+    for (StatementRequest.View.Column column : view.columns) {
+      String name = lower(column.source());
+      if (found.getOrDefault(name, new ArrayDeque<>()).size() != expected.get(name))
+        throw new RejectionException("view column", column.source() + " of the view " + view.label);
     }
-    Map<String, List<Object>> wanted = new HashMap<>();
-    for (int i = 0; i < view.sources.length; i++)
-      named(wanted, view.sources[i]).add(view.sources[i]);
-    Map<String, List<Object>> taken = new HashMap<>();
-    scala.collection.immutable.Seq<String> nothing = ScalaConversions.seq(new ArrayList<>());
-    ArrayList<Alias> columns = new ArrayList<>();
-    for (int i = 0; i < view.names.length; i++) {
-      List<Object> candidates = named(found, view.sources[i]);
-      List<Object> before = named(taken, view.sources[i]);
-      if (candidates.size() != named(wanted, view.sources[i]).size()) {
-        throw new RejectionException("view column", view.sources[i] + " of the view " + view.label);
-      }
-      Attribute chosen = (Attribute) candidates.get(before.size());
-      before.add(chosen);
-      columns.add(
-          new Alias(
-              chosen,
-              view.names[i],
-              NamedExpression$.MODULE$.newExprId(),
-              nothing,
-              ScalaConversions.none(),
-              nothing));
-    }
+    List<NamedExpression> columns = new ArrayList<>();
+    for (StatementRequest.View.Column column : view.columns)
+      columns.add(PlanNodes.alias(found.get(lower(column.source())).remove(), column.name()));
     return columns;
   }
 
-  private static List<Object> named(Map<String, List<Object>> lists, String name) {
-    String key = name.toLowerCase(Locale.ROOT);
-    if (!lists.containsKey(key)) lists.put(key, new ArrayList<>());
-    return lists.get(key);
-  }
-
-  /**
-   * A SELECT without FROM reads a relation of one row that Spark runs a job for; as a local
-   * relation the optimizer evaluates it on the spot.
-   */
-  private static final class OneRowAsLocal extends scala.runtime.AbstractPartialFunction {
-    public boolean isDefinedAt(Object node) {
-      return node instanceof OneRowRelation;
-    }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      List noColumns = new ArrayList<>();
-      List oneRow = Collections.singletonList(InternalRow.empty());
-      return new LocalRelation(
-          ScalaConversions.seq(noColumns),
-          ScalaConversions.seq(oneRow),
-          false,
-          ScalaConversions.none());
-    }
+  private static String lower(String name) {
+    return name.toLowerCase(Locale.ROOT);
   }
 
   private void collect(
-      final QueryExecution execution,
-      final LimitPruning some,
-      final StructType schema,
-      final ResultSpool spool) {
-    final SparkPlan plan = execution.executedPlan();
+      QueryExecution execution, LimitPruning limit, StructType schema, ResultSpool spool) {
+    SparkPlan plan = execution.executedPlan();
     steps.end("planning");
     session.ensureLive(request.id);
     if (plan instanceof LocalTableScanExec) {
       addRows(plan.executeCollect(), schema, spool);
       return;
     }
-    SQLExecution$.MODULE$.withNewExecutionId(
-        execution,
-        ScalaConversions.none(),
-        new scala.runtime.AbstractFunction0() {
-          public Object apply() {
-            boolean isFew = isSmallLimit(plan, schema);
-            RDD<InternalRow> rows = isFew && !isOneTask(plan) ? null : plan.execute();
-            if (isFew && (rows == null || some != null && some.leavesOut())) {
-              InternalRow[] few = plan.executeCollect();
-              addRows(
-                  some != null && some.mayHaveMore(few.length) ? ofAllFiles(execution, some) : few,
-                  schema,
-                  spool);
+    Function0<Object> work =
+        ScalaConversions.function(
+            () -> {
+              boolean isFew = isSmallLimit(plan, schema);
+              RDD<InternalRow> rows = isFew && !isOneTask(plan) ? null : plan.execute();
+              if (isFew && (rows == null || limit != null && limit.hasPrunedFiles())) {
+                InternalRow[] collected = plan.executeCollect();
+                boolean misses = limit != null && limit.mayHaveMore(collected.length);
+                addRows(misses ? rowsOfAllFiles(execution, limit) : collected, schema, spool);
+                return null;
+              }
+              steps.end("stages");
+              runJob(rows, schema, spool);
+              if (cached != null && isUnchanged())
+                session.plans().keepRun(cached, CachedPlan.of(plan, rows, files()));
               return null;
-            }
-            steps.end("stages");
-            runJob(rows, schema, spool);
-            if (kept != null) keepRun(plan, rows);
-            return null;
-          }
-        });
-  }
-
-  private void keepRun(SparkPlan plan, RDD<InternalRow> rows) {
-    try {
-      if (isUnchanged()) session.plans().keepRun(kept, CachedPlan.of(plan, rows, files()));
-    } catch (Exception failure) {
-      Platform.throwException(failure);
-    }
+            });
+    SQLExecution$.MODULE$.withNewExecutionId(execution, ScalaConversions.none(), work);
   }
 
   /**
-   * Spark's distributed form of a LIMIT reads every partition; the collecting form stops when it
-   * has enough.
+   * Returns true for a LIMIT that is collected: Spark's distributed form reads every partition, the
+   * collecting one stops when it has enough rows.
    */
   private static boolean isSmallLimit(SparkPlan plan, StructType schema) {
-    SparkPlan root =
-        plan instanceof AdaptiveSparkPlanExec ? ((AdaptiveSparkPlanExec) plan).inputPlan() : plan;
-    if (!(root instanceof CollectLimitExec)) return false;
-    return LimitPruning.areFew(((CollectLimitExec) root).limit(), schema);
+    SparkPlan root = plan instanceof AdaptiveSparkPlanExec adaptive ? adaptive.inputPlan() : plan;
+    return root instanceof CollectLimitExec limit && LimitPruning.areFew(limit.limit(), schema);
   }
 
-  /** Its distributed form is a task that stops by itself, then. */
-  private static boolean isOneTask(SparkPlan limit) {
-    return limit instanceof CollectLimitExec
-        && ((CollectLimitExec) limit).child().outputPartitioning() == SinglePartition$.MODULE$;
+  /** Returns true if the distributed form of a LIMIT is one task, which stops by itself. */
+  private static boolean isOneTask(SparkPlan plan) {
+    return plan instanceof CollectLimitExec limit
+        && limit.child().outputPartitioning() == SinglePartition$.MODULE$;
   }
 
-  /**
-   * The log says of the files that were chosen for a LIMIT that they have more rows than they have.
-   */
-  private InternalRow[] ofAllFiles(QueryExecution execution, LimitPruning some) {
-    some.wantAll();
+  /** Returns rows of all files, if those chosen for a LIMIT have fewer rows than the log says. */
+  private InternalRow[] rowsOfAllFiles(QueryExecution execution, LimitPruning limit) {
+    limit.readAllFiles();
     return new OptimizedQueryExecution(spark, execution.analyzed(), execution.optimizedPlan())
         .executedPlan()
         .executeCollect();
   }
 
   private void addRows(InternalRow[] rows, StructType schema, ResultSpool spool) {
-    scala.collection.Iterator<InternalRow> iterator =
-        CollectionConverters.asScala(Arrays.asList(rows).iterator());
     try {
-      spool.add(0, partition(schema, spool).write(iterator, null, "collected"));
+      spool.add(
+          0,
+          partition(schema, spool)
+              .write(CollectionConverters.asScala(List.of(rows).iterator()), null, "collected"));
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
   }
 
-  private void runJob(RDD<InternalRow> rows, StructType schema, final ResultSpool spool) {
-    final SparkContext context = spark.sparkContext();
-    scala.Function2<Object, ArrowPartition.Part, scala.runtime.BoxedUnit> receive =
-        new scala.runtime.AbstractFunction2() {
-          public Object apply(Object partition, Object part) {
-            try {
-              if (!spool.add(((Integer) partition).intValue(), (ArrowPartition.Part) part)) {
-                context.cancelJobGroup(request.id, "no more rows of the result are taken");
-              }
-            } catch (IOException failure) {
-              throw new UncheckedIOException(failure);
-            }
-            return scala.runtime.BoxedUnit.UNIT;
+  private void runJob(RDD<InternalRow> rows, StructType schema, ResultSpool spool) {
+    SparkContext context = spark.sparkContext();
+    Function2<Object, ArrowPartition.Part, BoxedUnit> receive =
+        (partition, part) -> {
+          try {
+            if (!spool.add((Integer) partition, part))
+              context.cancelJobGroup(request.id, "no more rows of the result are taken");
+          } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
           }
+          return BoxedUnit.UNIT;
         };
     context.runJob(
         rows,

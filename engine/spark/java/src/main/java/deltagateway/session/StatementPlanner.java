@@ -9,14 +9,14 @@ import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.sql.execution.SparkStrategy;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
+import scala.collection.immutable.Seq;
 
 /**
- * Plans as the session's planner does, by the settings of the statement: that one chooses joins by
- * the settings of the session, whatever is in effect on the thread. Adaptive execution, which plans
- * again what a statement has left to do, goes on asking the session's, so what it finds out while a
- * query runs is judged by Spark's own limit.
+ * Planner with the settings of a statement: the session's planner chooses joins by the settings of
+ * the session, whatever settings the thread has. Adaptive execution, which plans the rest of a
+ * running statement, uses the session's planner, so it judges what it finds by Spark's own limit.
  */
-public final class StatementPlanner extends SparkPlanner {
+final class StatementPlanner extends SparkPlanner {
   private final SparkPlanner planner;
   private final boolean inOneTask;
 
@@ -27,11 +27,13 @@ public final class StatementPlanner extends SparkPlanner {
     this.inOneTask = inOneTask;
   }
 
+  @Override
   public SQLConf conf() {
     return SQLConf$.MODULE$.get();
   }
 
-  public scala.collection.immutable.Seq<SparkStrategy> extraPlanningStrategies() {
+  @Override
+  public Seq<SparkStrategy> extraPlanningStrategies() {
     if (!inOneTask) return planner.extraPlanningStrategies();
     List<SparkStrategy> strategies =
         new ArrayList<>(ScalaConversions.list(planner.extraPlanningStrategies()));

@@ -14,16 +14,18 @@ import org.apache.spark.sql.execution.QueryExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.sql.execution.exchange.EnsureRequirements;
+import scala.Some;
+import scala.collection.immutable.Seq;
 
 /**
- * A query of Spark that runs no command and may be prepared without adaptive execution, whatever
- * its session says: Spark asks the session itself for that, whose settings are those of other
- * statements too.
+ * Query execution that runs no command, and that can be prepared without adaptive execution
+ * whatever its session's setting is: Spark reads that setting from the session, whose other
+ * statements have it too.
  */
 public class StatementQueryExecution extends QueryExecution {
   private final SparkSession spark;
   private volatile boolean isAdaptive = true;
-  private volatile boolean inOneTask;
+  private volatile boolean joinsInOneTask;
 
   public StatementQueryExecution(SparkSession spark, LogicalPlan plan) {
     super(
@@ -31,7 +33,7 @@ public class StatementQueryExecution extends QueryExecution {
         plan,
         QueryExecution$.MODULE$.$lessinit$greater$default$3(),
         CommandExecutionMode$.MODULE$.SKIP(),
-        new scala.Some<>(
+        new Some<>(
             QueryExecution$.MODULE$.determineShuffleCleanupMode(spark.sessionState().conf())),
         QueryExecution$.MODULE$.$lessinit$greater$default$6(),
         QueryExecution$.MODULE$.$lessinit$greater$default$7(),
@@ -39,8 +41,8 @@ public class StatementQueryExecution extends QueryExecution {
     this.spark = spark;
   }
 
-  /** The plan that runs is not changed while it runs; to be said before it is asked for. */
-  void beFixed() {
+  /** Disables adaptive execution; called before the physical plan is created. */
+  void disableAdaptiveExecution() {
     isAdaptive = false;
   }
 
@@ -48,27 +50,25 @@ public class StatementQueryExecution extends QueryExecution {
     return isAdaptive;
   }
 
-  /**
-   * Its joins are in one task, which makes the hash tables; to be said before the plan that runs is
-   * asked for.
-   */
+  /** Plans joins in one task, which builds the hash tables; called before the physical plan is. */
   void joinInOneTask() {
-    inOneTask = true;
+    joinsInOneTask = true;
   }
 
+  @Override
   public SparkPlanner planner() {
-    return new StatementPlanner(spark, inOneTask);
+    return new StatementPlanner(spark, joinsInOneTask);
   }
 
-  public scala.collection.immutable.Seq<Rule<SparkPlan>> preparations() {
+  @Override
+  public Seq<Rule<SparkPlan>> preparations() {
     if (isAdaptive) return super.preparations();
     List<Rule<SparkPlan>> rules = new ArrayList<>();
-    List<Rule<SparkPlan>> ofSpark =
-        ScalaConversions.list(
-            QueryExecution$.MODULE$.preparations(spark, ScalaConversions.none(), false));
-    for (int i = 0; i < ofSpark.size(); i++) {
-      rules.add(ofSpark.get(i));
-      if (!(ofSpark.get(i) instanceof EnsureRequirements)) continue;
+    Seq<Rule<SparkPlan>> rulesOfSpark =
+        QueryExecution$.MODULE$.preparations(spark, ScalaConversions.none(), false);
+    for (Rule<SparkPlan> rule : ScalaConversions.list(rulesOfSpark)) {
+      rules.add(rule);
+      if (!(rule instanceof EnsureRequirements)) continue;
       rules.add(new SinglePartitionExchanges());
       rules.add(new PointLookups());
     }

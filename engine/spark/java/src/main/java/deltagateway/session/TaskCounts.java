@@ -1,5 +1,9 @@
 package deltagateway.session;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import deltagateway.protocol.StatementRequest;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
@@ -11,43 +15,84 @@ import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
-import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Counts jobs and tasks: of each statement that runs, for those who look on, and of all since the
- * start. The jobs of a statement are in a group of its id. Of statements that are followed, each
- * job is kept until it is asked for.
+ * Counts jobs and tasks: of each running statement, and of all since the start. A statement's id is
+ * the group of its jobs. Ended jobs of followed statements are collected until they are requested.
  */
-public final class TaskCounts extends SparkListener {
-  private static final int TOTAL = 0, RUNNING = 1, DONE = 2, FAILED = 3, NUMBERS = 4;
-  private static final int JOB_LINES_MAX = 64 << 10;
+final class TaskCounts extends SparkListener {
+  private static final int JOBS_MAX = 1000;
 
-  private final Map<String, int[]> statements = new HashMap<>();
-  private final Map<Integer, int[]> stages = new HashMap<>();
+  private final Map<String, Tasks> statements = new HashMap<>();
+  private final Map<Integer, Tasks> stages = new HashMap<>();
 
-  /** Statement -> lines of its jobs that ended. */
-  private final Map<String, StringBuilder> followed = new HashMap<>();
+  /** Ended jobs of followed statements. */
+  private final Map<String, ArrayNode> followed = new HashMap<>();
 
   private final Map<Integer, Job> jobs = new HashMap<>();
-  private final Map<Object, Integer> jobOfStage = new HashMap<>();
-  private long jobsRunning, jobsDone, jobsFailed, tasksRunning, tasksDone, tasksFailed;
+  private final Map<Object, Job> jobOfStage = new HashMap<>();
+  private final Outcomes allJobs = new Outcomes();
+  private final Outcomes allTasks = new Outcomes();
 
-  /** A job of a followed statement. */
-  private static final class Job {
-    final String statement;
-    final long began;
-    final int stages;
-    int tasks, failed;
+  /** Number of jobs or tasks since the start. */
+  private static final class Outcomes {
+    long running, succeeded, failed;
 
-    Job(String statement, long began, int stages) {
-      this.statement = statement;
-      this.began = began;
-      this.stages = stages;
+    void start() {
+      running++;
+    }
+
+    void end(boolean hasSucceeded) {
+      running--;
+      if (hasSucceeded) succeeded++;
+      else failed++;
+    }
+
+    void put(String prefix, ObjectNode statistics) {
+      statistics.put(prefix + "_running", running);
+      statistics.put(prefix + "_succeeded", succeeded);
+      statistics.put(prefix + "_failed", failed);
     }
   }
 
+  /** Tasks of a statement in all stages that were submitted so far. */
+  private static final class Tasks {
+    int total, running, done, failed;
+  }
+
+  /** Job of a followed statement. */
+  private static final class Job {
+    final String statement;
+    final long beganMs;
+    final int stages;
+    int tasks, failedTasks;
+
+    Job(String statement, SparkListenerJobStart event) {
+      this.statement = statement;
+      this.beganMs = event.time();
+      this.stages = event.stageIds().size();
+    }
+
+    ObjectNode json(SparkListenerJobEnd event) {
+      ObjectNode node = StatementRequest.JSON.createObjectNode();
+      node.put("id", event.jobId()).put("began_ms", beganMs).put("ended_ms", event.time());
+      node.put("stages", stages).put("tasks", tasks).put("failed_tasks", failedTasks);
+      return node.put("has_succeeded", hasSucceeded(event));
+    }
+  }
+
+  /** Returns the id of the statement of a job or stage; null if it belongs to none. */
+  static String statementOf(Properties properties) {
+    return properties == null ? null : properties.getProperty("spark.jobGroup.id");
+  }
+
+  private static boolean hasSucceeded(SparkListenerJobEnd event) {
+    return event.jobResult() == JobSucceeded$.MODULE$;
+  }
+
   synchronized void begin(String id) {
-    if (!statements.containsKey(id)) statements.put(id, new int[NUMBERS]);
+    statements.computeIfAbsent(id, key -> new Tasks());
   }
 
   synchronized void end(String id) {
@@ -58,107 +103,88 @@ public final class TaskCounts extends SparkListener {
     return statements.containsKey(id);
   }
 
-  /** Lines of a statement's id and its tasks: all there are so far, running, done, failed. */
-  synchronized String lines(String ids) {
-    StringBuilder lines = new StringBuilder();
-    String[] asked = ids.split(" ");
-    for (int i = 0; i < asked.length; i++) {
-      int[] counts = statements.get(asked[i]);
-      if (counts == null) continue;
-      lines.append(asked[i]);
-      for (int number = 0; number < NUMBERS; number++) lines.append(' ').append(counts[number]);
-      lines.append('\n');
+  /** Returns the tasks of those of the statements that run, by their ids. */
+  synchronized ObjectNode tasksOf(String... ids) {
+    ObjectNode counts = StatementRequest.JSON.createObjectNode();
+    for (String id : ids) {
+      Tasks tasks = statements.get(id);
+      if (tasks == null) continue;
+      ObjectNode node = counts.putObject(id);
+      node.put("total", tasks.total).put("running", tasks.running);
+      node.put("done", tasks.done).put("failed", tasks.failed);
     }
-    return lines.toString();
+    return counts;
   }
 
-  /** Since the start: jobs running, succeeded, failed; tasks running, succeeded, failed. */
-  synchronized String totals() {
-    return jobsRunning
-        + " "
-        + jobsDone
-        + " "
-        + jobsFailed
-        + " "
-        + tasksRunning
-        + " "
-        + tasksDone
-        + " "
-        + tasksFailed;
+  /** Adds the numbers of jobs and tasks since the start. */
+  synchronized void putTotals(ObjectNode statistics) {
+    allJobs.put("jobs", statistics);
+    allTasks.put("tasks", statistics);
   }
 
   synchronized void follow(String id) {
-    if (!followed.containsKey(id)) followed.put(id, new StringBuilder());
+    followed.computeIfAbsent(id, key -> StatementRequest.JSON.createArrayNode());
   }
 
-  /**
-   * Lines of the jobs that ended since the statement is followed, which it is no longer: id, begin
-   * and end in ms since the epoch, stages, tasks, failed tasks, 1 for success.
-   */
-  synchronized String jobs(String id) {
-    StringBuilder lines = followed.remove(id);
-    return lines == null ? "" : lines.toString();
+  /** Returns the ended jobs of a followed statement, which is no longer followed. */
+  synchronized ArrayNode jobs(String id) {
+    ArrayNode ended = followed.remove(id);
+    return ended == null ? StatementRequest.JSON.createArrayNode() : ended;
   }
 
+  @Override
   public synchronized void onJobStart(SparkListenerJobStart event) {
-    jobsRunning++;
-    Properties properties = event.properties();
-    String id = properties == null ? null : properties.getProperty("spark.jobGroup.id");
+    allJobs.start();
+    String id = statementOf(event.properties());
     if (id == null || !followed.containsKey(id)) return;
-    Integer number = Integer.valueOf(event.jobId());
-    jobs.put(number, new Job(id, event.time(), event.stageIds().size()));
-    Iterator<Object> stageIds = event.stageIds().iterator();
-    while (stageIds.hasNext()) jobOfStage.put(stageIds.next(), number);
+    Job job = new Job(id, event);
+    jobs.put(event.jobId(), job);
+    for (Object stage : CollectionConverters.asJava(event.stageIds())) jobOfStage.put(stage, job);
   }
 
+  @Override
   public synchronized void onJobEnd(SparkListenerJobEnd event) {
-    jobsRunning--;
-    boolean succeeded = event.jobResult() == JobSucceeded$.MODULE$;
-    if (succeeded) jobsDone++;
-    else jobsFailed++;
-    Integer number = Integer.valueOf(event.jobId());
-    Job job = jobs.remove(number);
+    allJobs.end(hasSucceeded(event));
+    Job job = jobs.remove(event.jobId());
     if (job == null) return;
-    jobOfStage.values().removeAll(java.util.Collections.singleton(number));
-    StringBuilder lines = followed.get(job.statement);
-    if (lines == null || lines.length() > JOB_LINES_MAX) return;
-    lines.append(number).append(' ').append(job.began).append(' ').append(event.time()).append(' ');
-    lines.append(job.stages).append(' ').append(job.tasks).append(' ').append(job.failed);
-    lines.append(succeeded ? " 1\n" : " 0\n");
+    jobOfStage.values().removeAll(Collections.singleton(job));
+    ArrayNode ended = followed.get(job.statement);
+    if (ended != null && ended.size() < JOBS_MAX) ended.add(job.json(event));
   }
 
+  @Override
   public synchronized void onStageSubmitted(SparkListenerStageSubmitted event) {
-    Properties properties = event.properties();
-    int[] counts =
-        properties == null ? null : statements.get(properties.getProperty("spark.jobGroup.id"));
-    if (counts == null) return;
-    stages.put(Integer.valueOf(event.stageInfo().stageId()), counts);
-    counts[TOTAL] += event.stageInfo().numTasks();
+    Tasks tasks = statements.get(statementOf(event.properties()));
+    if (tasks == null) return;
+    stages.put(event.stageInfo().stageId(), tasks);
+    tasks.total += event.stageInfo().numTasks();
   }
 
+  @Override
   public synchronized void onTaskStart(SparkListenerTaskStart event) {
-    tasksRunning++;
-    int[] counts = stages.get(Integer.valueOf(event.stageId()));
-    if (counts != null) counts[RUNNING]++;
+    allTasks.start();
+    Tasks tasks = stages.get(event.stageId());
+    if (tasks != null) tasks.running++;
   }
 
+  @Override
   public synchronized void onTaskEnd(SparkListenerTaskEnd event) {
-    boolean succeeded = event.taskInfo().successful();
-    tasksRunning--;
-    if (succeeded) tasksDone++;
-    else tasksFailed++;
-    Job job = jobs.get(jobOfStage.get(Integer.valueOf(event.stageId())));
+    boolean hasSucceeded = event.taskInfo().successful();
+    allTasks.end(hasSucceeded);
+    Job job = jobOfStage.get(event.stageId());
     if (job != null) {
       job.tasks++;
-      if (!succeeded) job.failed++;
+      if (!hasSucceeded) job.failedTasks++;
     }
-    int[] counts = stages.get(Integer.valueOf(event.stageId()));
-    if (counts == null) return;
-    counts[RUNNING]--;
-    counts[succeeded ? DONE : FAILED]++;
+    Tasks tasks = stages.get(event.stageId());
+    if (tasks == null) return;
+    tasks.running--;
+    if (hasSucceeded) tasks.done++;
+    else tasks.failed++;
   }
 
+  @Override
   public synchronized void onStageCompleted(SparkListenerStageCompleted event) {
-    stages.remove(Integer.valueOf(event.stageInfo().stageId()));
+    stages.remove(event.stageInfo().stageId());
   }
 }

@@ -158,7 +158,7 @@ final class OutputFileSizes {
     if (plan == stage) return read;
     // Replaces the stage, and then Spark's own read of it, which has `read` as its child by then.
     return plan.transformUp(
-        ScalaConversions.rule(
+        ScalaConversions.rewrite(
             node ->
                 node == stage || node instanceof AQEShuffleReadExec other && other.child() == read
                     ? read

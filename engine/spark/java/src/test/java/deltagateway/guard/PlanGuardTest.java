@@ -7,13 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import deltagateway.TestRequests;
 import deltagateway.TestSpark;
 import deltagateway.protocol.RejectionException;
 import deltagateway.protocol.StatementRequest;
-import deltagateway.scan.FileListing;
-import deltagateway.scan.PrunedFileIndex;
 import deltagateway.scan.PythonRowsRelation;
-import deltagateway.scan.TableScan;
 import deltagateway.write.IdentityColumnValues;
 import deltagateway.write.clustering.SpaceFillingCurve;
 import java.nio.file.Path;
@@ -33,6 +31,7 @@ import org.apache.spark.sql.types.ObjectType;
 import org.apache.spark.unsafe.array.ByteArrayMethods;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,11 +39,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The guard on parsed and on analyzed plans, with the lists of a server. */
+@Tag("spark")
 class PlanGuardTest {
   private static final PlanGuard GUARD = TestSpark.guard();
   private static final String STATEMENT = "statement-1";
-  private static final String COLUMNS =
-      "{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}";
 
   private static void ensureMayAnalyze(String text, String... relations) {
     GUARD.ensureMayAnalyze(TestSpark.parsed(text), Set.of(relations));
@@ -250,32 +248,7 @@ class PlanGuardTest {
     }
 
     private static LogicalPlan scan(String statementId) {
-      ObjectNode node =
-          StatementRequest.JSON
-              .createObjectNode()
-              .put("relation", "t")
-              .put("metadata", "_metadata")
-              .put("root", "/t");
-      node.put("shown_root", "")
-          .put("accepts_hard_links", false)
-          .putNull("lease")
-          .put("source", 0)
-          .put("hidden", false);
-      node.put("bytes", 10)
-          .put("schema", COLUMNS)
-          .put("read", COLUMNS)
-          .put("physical", COLUMNS)
-          .put("by_id", false);
-      for (String name :
-          TestSpark.words("path_columns allowed_roots excluded_roots partition_columns"))
-        node.putArray(name);
-      node.putObject("shown");
-      node.putObject("vectors");
-      node.putNull("row_tracking").putNull("format");
-      StatementRequest.Scan scan = new StatementRequest.Scan(node);
-      FileListing listing = new FileListing(null, statementId, 0, scan.constants, "UTC");
-      return new TableScan(TestSpark.SPARK, new PrunedFileIndex(statementId, scan, listing))
-          .relation();
+      return TestRequests.relation(statementId, TestRequests.scan("t", "id BIGINT"));
     }
 
     private static LogicalPlan rows(String statementId) {
@@ -406,7 +379,7 @@ class PlanGuardTest {
 
     @Test
     void placesAreHiddenOverRowsThatTheReaderMayNotKnow() {
-      GUARD.ensureTellsNoPlaces(TestSpark.analyzed("SELECT id, rand(1) FROM own"));
+      GUARD.ensureHidesFiles(TestSpark.analyzed("SELECT id, rand(1) FROM own"));
       for (String function :
           TestSpark.words(
               "input_file_name input_file_block_start input_file_block_length"
@@ -414,7 +387,7 @@ class PlanGuardTest {
         LogicalPlan plan =
             TestSpark.analyzed("SELECT id FROM own WHERE length(string(" + function + "())) > 0");
         RejectionException refusal =
-            assertThrows(RejectionException.class, () -> GUARD.ensureTellsNoPlaces(plan));
+            assertThrows(RejectionException.class, () -> GUARD.ensureHidesFiles(plan));
         assertRefused(
             "place",
             function,

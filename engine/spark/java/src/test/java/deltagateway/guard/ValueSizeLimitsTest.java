@@ -5,11 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import deltagateway.TestSpark;
 import deltagateway.protocol.RejectionException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Values whose size the text of a statement determines. */
+@Tag("spark")
 class ValueSizeLimitsTest {
   private static void ensureMayRun(String value) {
     TestSpark.guard().ensureMayRun(TestSpark.analyzed("SELECT " + value + " FROM range(3)"), "s");

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Ranges of values of expressions: each result has all results of values in the ranges. */
 class ValueRangeTest {
   private static void assertRange(long low, long high, ValueRange range) {
-    assertEquals(low + " to " + high, range.low + " to " + range.high);
+    assertEquals(low + " to " + high, range.low() + " to " + range.high());
   }
 
   @ParameterizedTest

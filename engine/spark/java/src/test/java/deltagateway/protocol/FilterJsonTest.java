@@ -7,6 +7,7 @@ import deltagateway.TestSpark;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -14,6 +15,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Filters as they are sent to Python. */
+@Tag("spark")
 class FilterJsonTest {
   private static final String RELATION =
       "VALUES (1, 'a', 1.50, 2.5D, date'2024-02-29', timestamp'2024-02-29 12:00:00', X'00ff',"

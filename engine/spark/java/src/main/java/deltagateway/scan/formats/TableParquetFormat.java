@@ -3,6 +3,7 @@ package deltagateway.scan.formats;
 import deltagateway.cache.CachedColumnReader;
 import deltagateway.cache.ColumnCache;
 import deltagateway.internals.ScalaConversions;
+import deltagateway.optimizer.OptimizerRule;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.scan.PhysicalColumns;
 import deltagateway.scan.TableRoot;
@@ -129,10 +130,11 @@ public final class TableParquetFormat extends ParquetFileFormat {
     Function1<Seq<Filter>, Function1<PartitionedFile, Iterator<InternalRow>>> build =
         some -> reader(spark, dataSchema, constants, read, some, options, conf);
     Function1<PartitionedFile, Iterator<InternalRow>> reader = build.apply(pushed);
-    int percent = lease == null ? ColumnCache.percent(spark.sparkContext()) : 0;
+    boolean isCacheable = lease == null && OptimizerRule.COLUMN_CACHE.isEnabled();
+    int percent = isCacheable ? ColumnCache.percent(spark.sparkContext()) : 0;
     if (percent > 0 && returnsBatches(options) && CachedColumnReader.supports(read, rowIndex)) {
       Function1<PartitionedFile, Iterator<InternalRow>> unfiltered =
-          pushed.isEmpty() ? reader : build.apply(ScalaConversions.seq(List.of()));
+          pushed.isEmpty() ? reader : build.apply(ScalaConversions.emptySeq());
       reader =
           new CachedColumnReader(
               reader, unfiltered, read, constants, rowIndex, settings(spark), percent);

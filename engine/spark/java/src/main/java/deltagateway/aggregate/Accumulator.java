@@ -1,0 +1,336 @@
+package deltagateway.aggregate;
+
+import deltagateway.internals.ScalaConversions;
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Average;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
+import org.apache.spark.sql.catalyst.util.SQLOrderingUtil;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.IntegralType;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+
+/** The buffers of one aggregate function, for all groups. */
+abstract class Accumulator {
+  /** An aggregate function that can be computed here; {@link #start} begins with empty buffers. */
+  interface Function extends Serializable {
+    Accumulator start();
+  }
+
+  /** Returns the function over the columns of a batch; null if it is not one of those supported. */
+  static Function of(AggregateFunction function, BatchColumns columns) {
+    if (function instanceof Count count)
+      return count(ScalaConversions.list(count.children()), columns);
+    int buffers = function.inputAggBufferAttributes().size();
+    if (function instanceof Average average && buffers == 2) {
+      boolean isFloating =
+          average.inputAggBufferAttributes().apply(0).dataType() instanceof DoubleType;
+      DoubleExpression value = isFloating ? DoubleExpression.of(average.child(), columns) : null;
+      return value == null ? null : () -> new Doubles(value, true);
+    }
+    if (buffers != 1) return null;
+    if (function instanceof Sum sum) return sum(sum, columns);
+    if (function instanceof Min min) return extreme(min.child(), false, columns);
+    if (function instanceof Max max) return extreme(max.child(), true, columns);
+    return null;
+  }
+
+  private static Function sum(Sum sum, BatchColumns columns) {
+    if (sum.dataType() instanceof LongType && sum.child().dataType() instanceof IntegralType) {
+      LongExpression value = LongExpression.of(sum.child(), columns);
+      return value == null ? null : () -> new Longs(value);
+    }
+    if (!(sum.dataType() instanceof DoubleType)) return null;
+    DoubleExpression value = DoubleExpression.of(sum.child(), columns);
+    return value == null ? null : () -> new Doubles(value, false);
+  }
+
+  private static Function extreme(Expression child, boolean isMax, BatchColumns columns) {
+    DataType type = child.dataType();
+    if (type instanceof DoubleType) {
+      DoubleExpression value = DoubleExpression.of(child, columns);
+      return value == null ? null : () -> new DoubleExtreme(value, isMax);
+    }
+    LongExpression value = LongExpression.of(child, columns);
+    return value == null ? null : () -> new LongExtreme(value, type, isMax);
+  }
+
+  private static Function count(List<Expression> children, BatchColumns columns) {
+    if (children.size() != 1) return null;
+    Expression child = children.get(0);
+    if (child instanceof Literal literal && literal.value() != null) return () -> new Counts(-1);
+    if (!(columns.resolve(child) instanceof Attribute attribute)) return null;
+    int ordinal = columns.ordinal(attribute);
+    return ordinal < 0 ? null : () -> new Counts(ordinal);
+  }
+
+  /** Makes room for groups. */
+  abstract void reserve(int groups);
+
+  /**
+   * Adds selected rows to their groups.
+   *
+   * @return -1, or the position of a row whose value does not fit into its group's buffer; rows
+   *     before it were added
+   */
+  abstract int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups);
+
+  /** Writes a group's buffers to a row at a position, and returns the next position. */
+  abstract int write(int group, Object[] row, int position);
+
+  /** Empties a group's buffers. */
+  abstract void clear(int group);
+
+  private static int capacity(int groups) {
+    return Math.max(64, Integer.highestOneBit(groups) * 2);
+  }
+
+  private static final class Counts extends Accumulator {
+    private final int ordinal;
+    private long[] counts = new long[0];
+
+    Counts(int ordinal) {
+      this.ordinal = ordinal;
+    }
+
+    @Override
+    void reserve(int groups) {
+      if (groups > counts.length) counts = Arrays.copyOf(counts, capacity(groups));
+    }
+
+    @Override
+    int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
+      if (ordinal < 0 || !batch.column(ordinal).hasNull()) {
+        for (int i = from; i < count; i++) counts[groups[i]]++;
+      } else {
+        for (int i = from; i < count; i++) {
+          if (!batch.column(ordinal).isNullAt(rows[i])) counts[groups[i]]++;
+        }
+      }
+      return -1;
+    }
+
+    @Override
+    int write(int group, Object[] row, int position) {
+      row[position] = counts[group];
+      return position + 1;
+    }
+
+    @Override
+    void clear(int group) {
+      counts[group] = 0;
+    }
+  }
+
+  /** A sum of longs, null without values. */
+  private static final class Longs extends Accumulator {
+    private final LongExpression expression;
+    private final BitSet hasValue = new BitSet();
+    private long[] sums = new long[0];
+    private long[] values = new long[0];
+    private boolean[] nulls = new boolean[0];
+
+    Longs(LongExpression expression) {
+      this.expression = expression;
+    }
+
+    @Override
+    void reserve(int groups) {
+      if (groups > sums.length) sums = Arrays.copyOf(sums, capacity(groups));
+    }
+
+    @Override
+    int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
+      if (values.length < count) {
+        values = new long[count];
+        nulls = new boolean[count];
+      }
+      boolean hasNull = expression.eval(batch, rows, count, values, nulls);
+      for (int i = from; i < count; i++) {
+        if (hasNull && nulls[i]) continue;
+        int group = groups[i];
+        long before = sums[group];
+        long sum = before + values[i];
+        if (((before ^ sum) & (values[i] ^ sum)) < 0) return i;
+        sums[group] = sum;
+        hasValue.set(group);
+      }
+      return -1;
+    }
+
+    @Override
+    int write(int group, Object[] row, int position) {
+      row[position] = hasValue.get(group) ? (Object) sums[group] : null;
+      return position + 1;
+    }
+
+    @Override
+    void clear(int group) {
+      sums[group] = 0;
+      hasValue.clear(group);
+    }
+  }
+
+  /** A sum of doubles, null without values; or that of an average, with the number of values. */
+  private static final class Doubles extends Accumulator {
+    private final DoubleExpression expression;
+    private final boolean isAverage;
+    private double[] sums = new double[0];
+    private long[] counts = new long[0];
+    private double[] values = new double[0];
+    private boolean[] nulls = new boolean[0];
+
+    Doubles(DoubleExpression expression, boolean isAverage) {
+      this.expression = expression;
+      this.isAverage = isAverage;
+    }
+
+    @Override
+    void reserve(int groups) {
+      if (groups <= sums.length) return;
+      sums = Arrays.copyOf(sums, capacity(groups));
+      counts = Arrays.copyOf(counts, sums.length);
+    }
+
+    @Override
+    int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
+      if (values.length < count) {
+        values = new double[count];
+        nulls = new boolean[count];
+      }
+      boolean hasNull = expression.eval(batch, rows, count, values, nulls);
+      for (int i = from; i < count; i++) {
+        if (hasNull && nulls[i]) continue;
+        sums[groups[i]] += values[i];
+        counts[groups[i]]++;
+      }
+      return -1;
+    }
+
+    @Override
+    int write(int group, Object[] row, int position) {
+      row[position] = isAverage || counts[group] > 0 ? (Object) sums[group] : null;
+      if (!isAverage) return position + 1;
+      row[position + 1] = counts[group];
+      return position + 2;
+    }
+
+    @Override
+    void clear(int group) {
+      sums[group] = 0;
+      counts[group] = 0;
+    }
+  }
+
+  private static final class LongExtreme extends Accumulator {
+    private final LongExpression expression;
+    private final DataType type;
+    private final boolean isMax;
+    private final BitSet hasValue = new BitSet();
+    private long[] extremes = new long[0];
+    private long[] values = new long[0];
+    private boolean[] nulls = new boolean[0];
+
+    LongExtreme(LongExpression expression, DataType type, boolean isMax) {
+      this.expression = expression;
+      this.type = type;
+      this.isMax = isMax;
+    }
+
+    @Override
+    void reserve(int groups) {
+      if (groups > extremes.length) extremes = Arrays.copyOf(extremes, capacity(groups));
+    }
+
+    @Override
+    int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
+      if (values.length < count) {
+        values = new long[count];
+        nulls = new boolean[count];
+      }
+      boolean hasNull = expression.eval(batch, rows, count, values, nulls);
+      for (int i = from; i < count; i++) {
+        if (hasNull && nulls[i]) continue;
+        int group = groups[i];
+        boolean isBetter = isMax ? values[i] > extremes[group] : values[i] < extremes[group];
+        if (isBetter || !hasValue.get(group)) {
+          extremes[group] = values[i];
+          hasValue.set(group);
+        }
+      }
+      return -1;
+    }
+
+    @Override
+    int write(int group, Object[] row, int position) {
+      row[position] = hasValue.get(group) ? LongExpression.boxed(extremes[group], type) : null;
+      return position + 1;
+    }
+
+    @Override
+    void clear(int group) {
+      hasValue.clear(group);
+    }
+  }
+
+  private static final class DoubleExtreme extends Accumulator {
+    private final DoubleExpression expression;
+    private final boolean isMax;
+    private final BitSet hasValue = new BitSet();
+    private double[] extremes = new double[0];
+    private double[] values = new double[0];
+    private boolean[] nulls = new boolean[0];
+
+    DoubleExtreme(DoubleExpression expression, boolean isMax) {
+      this.expression = expression;
+      this.isMax = isMax;
+    }
+
+    @Override
+    void reserve(int groups) {
+      if (groups > extremes.length) extremes = Arrays.copyOf(extremes, capacity(groups));
+    }
+
+    @Override
+    int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
+      if (values.length < count) {
+        values = new double[count];
+        nulls = new boolean[count];
+      }
+      boolean hasNull = expression.eval(batch, rows, count, values, nulls);
+      for (int i = from; i < count; i++) {
+        if (hasNull && nulls[i]) continue;
+        int group = groups[i];
+        // NaN is the greatest value, and the zeros are equal.
+        int compared = SQLOrderingUtil.compareDoubles(values[i], extremes[group]);
+        if (!hasValue.get(group) || (isMax ? compared > 0 : compared < 0)) {
+          extremes[group] = values[i];
+          hasValue.set(group);
+        }
+      }
+      return -1;
+    }
+
+    @Override
+    int write(int group, Object[] row, int position) {
+      row[position] = hasValue.get(group) ? (Object) extremes[group] : null;
+      return position + 1;
+    }
+
+    @Override
+    void clear(int group) {
+      hasValue.clear(group);
+    }
+  }
+}
