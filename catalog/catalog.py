@@ -116,8 +116,8 @@ class Catalog:
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
         self._places = Places(self._roots, served, own_folder, self.rest.places)
         self._own_folder = own_folder
-        # Called with the name of each group that was dropped.
-        self.on_group_drop: Callable[[str], None] = lambda _: None
+        # Called with each change that was committed.
+        self.on_change: Callable[[Change], None] = lambda _: None
         self._lock = threading.Lock()
 
     def record_rest_catalogs(self) -> None:
@@ -200,8 +200,7 @@ class Catalog:
             try:
                 with self._lock:  # threads of one server wait here instead of racing each other
                     views = self._record(change, condition, change_sources)
-                if isinstance(change, DropGroup):
-                    self.on_group_drop(change.name)
+                self.on_change(change)
                 return views
             except AnswerMissing:
                 with change_sources.allow_requests():  # without the lock, so that no thread waits for a remote server

@@ -430,6 +430,12 @@ class TokenNotAllowed(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class SavedQueryUnreadable(SqlError):
+    """SAVED_QUERY_UNREADABLE, SQLSTATE 58030"""
+    query_id: str
+    reason: str
+    def __init__(self, query_id: str, reason: str) -> None: ...
+
 class SavedQueryNotFound(SqlError):
     """SAVED_QUERY_NOT_FOUND, SQLSTATE 42704"""
     query_id: str

@@ -121,6 +121,21 @@ class SqlError(Exception):
         """Returns message and hint in one line, for command lines and pages, which show no condition."""
         return f"{self.message} {self.hint}".rstrip()
 
+    @property
+    def echoed_values(self) -> tuple[str, ...]:
+        """Returns the names, keys and values from the client that the message repeats. A list only counts if it is the
+        first parameter: others list what exists.
+        """
+        names = [name for at, name in enumerate(self.signature.parameters) if not at or name not in _PROSE]
+        return tuple(value for name in names if isinstance(value := getattr(self, name), str))
+
+    def at(self, position: Position) -> Self:
+        """Returns a copy with a position: statements that wait for the same work may share an error."""
+        copied = type(self).__new__(type(self))
+        vars(copied).update(vars(self) | {"position": position})
+        copied.args = self.args
+        return copied
+
     def _format(self, template: str) -> str:
         values = {name: getattr(self, name) for name in self.signature.parameters}
         shown = {name: value if name in _PROSE else shorten(value) for name, value in values.items()}

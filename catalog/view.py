@@ -65,7 +65,7 @@ from catalog.rest.changes import COMMENT, LOCATION
 from catalog.rest.names import RestNames, location_of
 from catalog.roots import is_at_or_below, overlap
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
-from catalog.system.audit_table import SYSTEM_CATALOG, is_audit_schema
+from catalog.system.audit_table import AUDIT_TABLE, SYSTEM_CATALOG
 from catalog.system.system_views import (
     SCHEMAS_OF_SYSTEM,
     find_by_short_name,
@@ -136,9 +136,8 @@ class CatalogView:
     def _shows(self, entry: SecurableEntry) -> bool:
         return self.rights is None or self.rights.is_visible(entry)
 
-    @property
-    def _shows_audit(self) -> bool:
-        return self.rights is None or self.rights.caller.is_admin
+    def _shows_system_view(self, name: TableName) -> bool:
+        return name != AUDIT_TABLE or self.rights is None or self.rights.caller.is_admin
 
     @property
     def generation(self) -> int:
@@ -177,7 +176,7 @@ class CatalogView:
     def _relations_of(self, schema: SchemaName, matches: Matcher) -> list[Relation]:
         """Returns the relations in an existing schema."""
         if is_system_schema(schema):
-            return [view for view in system_views(schema) if matches(view.name.table)]
+            return [each for each in self._system_views(schema) if matches(each.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
         source = self.sources.get(schema.catalog_name)
         views = source.views(schema.schema) if isinstance(source, RestNames) else []
@@ -185,6 +184,9 @@ class CatalogView:
         found = [*explicit.values(), *(entry for entry in there if entry.name not in explicit)]
         matching = (entry for entry in found if matches(entry.name.table) and self._shows(entry))
         return sorted(matching, key=lambda entry: (entry.name.key, entry.name.parts))
+
+    def _system_views(self, schema: SchemaName) -> list[ViewEntry]:
+        return [each for each in system_views(schema) if self._shows_system_view(each.name)]
 
     def find_schemas(self, catalog: str | None, matches: Matcher = matches_all) -> Iterator[SchemaEntry]:
         """Yields matching schemas in one catalog, or in all (None); yields nothing for a catalog that does not exist.
@@ -257,7 +259,8 @@ class CatalogView:
     def find(self, name: TableName) -> Relation | None:
         """Returns the table or view, or None; raises TableAmbiguous, LakeNotAvailable."""
         if is_system_schema(name.schema_name):
-            return system_view(name) if self._find_schema(name.schema_name) else None
+            is_there = self._shows_system_view(name) and self._find_schema(name.schema_name) is not None
+            return system_view(name) if is_there else None
         recorded = self.state.relations.get(name)
         if recorded is not None and not self._shows(recorded):
             return None
@@ -273,7 +276,7 @@ class CatalogView:
 
     def _find_by_short_name(self, name: TableName) -> Relation | None:
         view = find_by_short_name(name)
-        return view if view is not None and self._find_schema(view.name.schema_name) else None
+        return view if view is not None and self.find(view.name) is not None else None
 
     def resolve(self, name: TableName) -> Relation:
         """Returns the table or view; raises CatalogNotFound, TableNotFound, TableAmbiguous."""
@@ -503,8 +506,6 @@ class CatalogView:
             self._places.ensure_there(location)
 
     def _find_schema(self, schema: SchemaName) -> SchemaEntry | None:
-        if is_audit_schema(schema):
-            return system_schema(schema) if self._shows_audit else None
         if is_system_schema(schema):
             is_there = is_system_catalog(schema.catalog_name) or self.has_catalog(schema.catalog_name)
             return system_schema(schema) if is_there else None
@@ -517,7 +518,9 @@ class CatalogView:
         """Returns the error for an unknown name, with the most likely intended name."""
         if is_system_catalog(name.schema_name.catalog_name) or fold(name.schema) == SYSTEM_CATALOG:
             views = (
-                view.name for each in self.schemas(CatalogName(SYSTEM_CATALOG)) for view in system_views(each.name)
+                view.name
+                for each in self.schemas(CatalogName(SYSTEM_CATALOG))
+                for view in self._system_views(each.name)
             )
             hint = _did_you_mean(name.parts, views)
             if hint or is_system_catalog(name.schema_name.catalog_name):

@@ -85,8 +85,10 @@ def run_statement(statement: RunnableStatement, context: ExecutionContext) -> Ou
 
 def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optimize]) -> Outcome:
     statement, own = _with_own_parameters(statement, sent.parameters)
-    request = replace(sent.request, variables=sent.state.visible, caches_results=_caches(sent.state, statement))
-    context = replace(sent, request=request, parameters=own, subject=Subject())
+    subject = Subject()
+    caches = _caches(sent.state, statement)
+    request = subject.lineage.observe(replace(sent.request, variables=sent.state.visible, caches_results=caches))
+    context = replace(sent, request=request, parameters=own, subject=subject)
     try:
         with look_once():
             if isinstance(statement, Vacuum):  # it reads no rows, and waits for statements that do
@@ -104,6 +106,8 @@ def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optim
         if format_ is not None:
             error.condition, error.sqlstate = format_.condition_for_format(error.condition, error.sqlstate)
         raise
+    finally:
+        subject.lineage.record(context.sources.lineage, request)
 
 
 def _with_own_parameters(

@@ -19,12 +19,15 @@ from pathlib import Path
 from typing import assert_never
 
 from catalog.catalog import Catalog
+from catalog.changes import Change
 from catalog.conditions import AdministratorNeeded, PositionalScriptParameters, SchemaNotFound
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.other_tables import OtherTablesFinder
 from catalog.entries import TableEntry
 from catalog.errors import SqlError, shorten
+from catalog.grants.right_changes import DropGroup
 from catalog.grants.tokens import TokenStore
+from catalog.lineage.recorder import LineageRecorder, open_lineage
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName, matches_all
 from catalog.queries.store import open_queries
 from catalog.rest.connections import RestPolicy
@@ -57,7 +60,7 @@ from engine.runtime.function_help import FunctionHelp, SqlHelp, read_sql_help
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
 from engine.runtime.parameters import Parameter
-from engine.runtime.profile import Stage
+from engine.runtime.profile import Profile, Stage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
@@ -73,6 +76,7 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.hive_variables import substitute_variables
+from engine.sql.name_places import name_position
 from engine.statements.insert.statement import MultiInsert
 from engine.statements.registry import may_answer_rows
 from engine.statements.scripting.statement import (
@@ -99,7 +103,8 @@ class EngineOptions:
     `lake_folder` is the directory (or URI) whose Delta tables are served; `catalog_folder` stores explicit objects
     (None: they exist as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and `lake_folder`; any
     table's log may name files below `trusted_roots`. `tokens` are the tokens that statements create; `audit_folder`
-    contains the audit log, which is readable as a table. `rest_catalogs` are other catalogs, `rest_policy` restricts
+    contains the audit log, which is readable as a table. `records_lineage`: committed statements are recorded as the
+    lineage of their tables. `rest_catalogs` are other catalogs, `rest_policy` restricts
     the catalogs that statements may connect to. `snapshot_cache_bytes` limits the snapshots cached between statements,
     `result_cache_bytes` the cached results (0: disabled) and `result_cache_entry_bytes` each of them. Temporary files
     from killed servers are removed at the start if they are older than `leftovers_age_s`. `warms_up`: the engine runs
@@ -112,6 +117,7 @@ class EngineOptions:
     trusted_roots: tuple[str, ...] = ()
     tokens: TokenStore | None = None
     audit_folder: Path | None = None
+    records_lineage: bool = True
     rest_catalogs: tuple[RestOptions, ...] = ()
     rest_policy: RestPolicy = RestPolicy()
     snapshot_cache_bytes: int = 1 << 30
@@ -201,7 +207,14 @@ def open_sources(options: EngineOptions) -> Sources:
     catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
     catalog.record_rest_catalogs()
     queries = open_queries(options.catalog_folder)
-    catalog.on_group_drop = queries.forget_group
+    lineage = open_lineage(options.catalog_folder, is_on=options.records_lineage)
+
+    def follow(change: Change) -> None:
+        lineage.follow(change)
+        if isinstance(change, DropGroup):
+            queries.forget_group(change.name)
+
+    catalog.on_change = follow
     others = OtherTablesFinder(store.newest, options.trusted_roots, served)
 
     def open_table(location: str) -> Storage:
@@ -215,11 +228,13 @@ def open_sources(options: EngineOptions) -> Sources:
 
     def close() -> None:
         after_commits.close()
+        lineage.close()
         remove_results()
 
     return Sources(
         catalog=catalog,
         queries=queries,
+        lineage=lineage,
         formats=formats_of(
             DeltaFormat(
                 read=lambda location, version: snapshots.load(open_table(location), version),
@@ -240,7 +255,11 @@ def open_sources(options: EngineOptions) -> Sources:
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         results=results,
-        metric_sources=(partial(snapshot_metrics, snapshots), *([] if results is None else [results.metrics])),
+        metric_sources=(
+            partial(snapshot_metrics, snapshots),
+            partial(lineage_metrics, lineage),
+            *([] if results is None else [results.metrics]),
+        ),
         close=close,
     )
 
@@ -254,6 +273,13 @@ def _result_cache(options: EngineOptions) -> tuple[ResultCache | None, Callable[
     spool = OwnedSpool(options.spark.local_dir, SpoolBudget(options.result_cache_file_bytes))
     sizes = options.result_cache_bytes, options.result_cache_entry_bytes
     return ResultCache(*sizes, spool, options.result_cache_file_bytes), spool.close
+
+
+def lineage_metrics(lineage: LineageRecorder) -> Iterator[MetricFamily]:
+    """Yields metrics for recorded lineage."""
+    yield gauge("gateway_lineage_waiting", "Changes of lineage that are not written yet.", lineage.num_waiting)
+    yield counter("gateway_lineage_failures_total", "Failed attempts to write lineage.", lineage.failures)
+    yield counter("gateway_lineage_lost_total", "Changes of lineage that were given up: too many wait.", lineage.lost)
 
 
 def snapshot_metrics(cache: SnapshotCache) -> Iterator[MetricFamily]:
@@ -355,6 +381,24 @@ class LakeEngine:
         self._driver.stop()
 
 
+# Stages in which an error is about the statement's text, and SQLSTATE classes of such errors in all stages.
+_STAGES_OF_TEXT = frozenset({None, Stage.PARSE, Stage.BIND, Stage.AUTHORIZE, Stage.ANALYZE, Stage.PLAN, Stage.ENFORCE})
+_CLASSES_OF_TEXT = ("0A", "22022", "2B", "42")
+
+
+@contextmanager
+def _with_name_position(text: str, current: SchemaName, profile: Profile) -> Iterator[None]:
+    """Adds the position of the reported name to errors that have no position."""
+    try:
+        yield
+    except SqlError as error:
+        is_about_text = profile.stage in _STAGES_OF_TEXT or error.sqlstate.startswith(_CLASSES_OF_TEXT)
+        position = name_position(error, text, current) if error.position is None and is_about_text else None
+        if position is None:
+            raise
+        raise error.at(position) from error
+
+
 class LakeSession:
     """One client's session; see :class:`engine.engine.EngineSession`."""
 
@@ -400,12 +444,13 @@ class LakeSession:
             if substituted != text:
                 text = substituted
                 request.on_substituted(text)
-            parsed = parse_statement(text)
-            # PyHive's first statement, without a log
-            if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):
-                names, self._without_effect = ", ".join(map(shorten, self._without_effect)), ()
-                request.profile.log(f"WARNING: settings without effect: {names}")
-            return self._execute(parsed, parameters, request)
+            with _with_name_position(text, self._state.current, request.profile):
+                parsed = parse_statement(text)
+                # PyHive's first statement, without a log
+                if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):
+                    names, self._without_effect = ", ".join(map(shorten, self._without_effect)), ()
+                    request.profile.log(f"WARNING: settings without effect: {names}")
+                return self._execute(parsed, parameters, request)
 
     def _execute(self, parsed: Executable, parameters: Sequence[Parameter], request: StatementRequest) -> ResultStream:
         match parsed:

@@ -176,6 +176,7 @@ def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
     enter(Stage.AUTHORIZE)
     authorized = authorize_statement(bound)
     request.on_authorized(access_of(authorized, spec_of(statement).use))
+    context.subject.lineage.note(authorized.bound, spec_of(statement).lineage_type(statement))
     # Before analysis: Spark's plan and its progress would already reveal how many files a
     # protected table has.
     if hides_metrics(authorized.bound):

@@ -17,7 +17,12 @@ from typing import Any
 import msgspec
 
 from catalog.catalog import Catalog
-from catalog.conditions import PrincipalNotFound, SavedQueryNotAllowed, SavedQueryNotFound, ScopeExceeded
+from catalog.conditions import (
+    SavedQueryNotAllowed,
+    SavedQueryNotFound,
+    SavedQueryUnreadable,
+    ScopeExceeded,
+)
 from catalog.grants.privileges import EVERYBODY, Principal, PrincipalKind, user
 from catalog.grants.right_changes import known_groups, known_users
 from catalog.grants.rights import caller_of
@@ -35,8 +40,10 @@ from catalog.queries.queries import (
     without_queries,
 )
 from catalog.queries.store import QueryStore
+from catalog.store.file_store import UnreadableEntry
 from engine.binding.visibility import login_of
 from engine.runtime.identity import Identity, Scope
+from engine.statements.grants.planning import ensure_principal_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,12 @@ class SavedQueries:
 
     def find(self, identity: Identity, query_id: str) -> VisibleQuery:
         """Returns a query; raises SavedQueryNotFound."""
-        return self._rights(identity).visible(self._store.load().get(query_id))
+        return self._rights(identity).found(self._store.load(), query_id)
+
+    def unreadable(self, identity: Identity) -> list[UnreadableEntry]:
+        """Returns the unreadable queries of the principal; all of them for administrators."""
+        rights = self._rights(identity)
+        return [entry for entry in self._store.load().unreadable.values() if rights.owns_unreadable(entry)]
 
     def visible_queries(self, identity: Identity, owner: str | None = None) -> list[VisibleQuery]:
         """Returns the principal's queries and those shared with it, by owner, folder and name; of one `owner` if it is
@@ -121,7 +133,7 @@ class SavedQueries:
         _ensure_may_write(identity)
 
         def apply(state: QueriesState) -> QueriesState:
-            found = self._rights(identity).visible(state.get(query_id))
+            found = self._rights(identity).found(state, query_id)
             query, content = found.query, replace(found.query.content, **changes)
             if found.level is Level.VIEW:
                 raise SavedQueryNotAllowed(query.content.display_name, "change")
@@ -132,27 +144,28 @@ class SavedQueries:
                 return state
             return with_queries(state, self._changed(query, content, identity))
 
-        return self._rights(identity).visible(self._store.change(apply).get(query_id))
+        return self._rights(identity).found(self._store.change(apply), query_id)
 
-    def delete(self, identity: Identity, query_id: str) -> SavedQuery:
-        """Deletes a query, and returns it."""
+    def delete(self, identity: Identity, query_id: str) -> None:
+        """Deletes a query, which may be unreadable."""
         _ensure_may_write(identity)
-        removed: list[SavedQuery] = []
 
         def apply(state: QueriesState) -> QueriesState:
-            removed[:] = [self._owned(identity, state, query_id, "delete")]
+            unreadable = state.unreadable.get(query_id)
+            if unreadable is None or not self._rights(identity).owns_unreadable(unreadable):
+                self._owned(identity, state, query_id, "delete")
             return without_queries(state, [query_id])
 
         self._store.change(apply)
-        return removed[0]
 
     def shares(self, identity: Identity, query_id: str) -> tuple[Share, ...]:
         """Returns the rights that the owner gave to others, for the owner."""
         return self._owned(identity, self._store.load(), query_id, "see the rights on").shares
 
     def share(self, identity: Identity, query_id: str, shares: Sequence[Share]) -> tuple[tuple[Share, ...], SavedQuery]:
-        """Replaces these rights; returns the ones before, and the query. Raises PrincipalNotFound for an unknown user
-        or group, as GRANT does, unless it has a right already.
+        """Replaces these rights; returns the ones before, and the query.
+
+        A user or group need not be known, as for GRANT with USER or GROUP. Raises PrincipalNameInvalid.
         """
         _ensure_may_write(identity)
         before: list[tuple[Share, ...]] = []
@@ -160,10 +173,8 @@ class SavedQueries:
         def apply(state: QueriesState) -> QueriesState:
             query = self._owned(identity, state, query_id, "share")
             before[:] = [query.shares]
-            known = {share.principal for share in query.shares} | {user(each.owner) for each in state.queries.values()}
             for share in shares:
-                if share.principal not in known:
-                    self._ensure_known(identity, share.principal)
+                ensure_principal_name(share.name)
             return with_queries(state, replace(query, shares=tuple(shares)))
 
         query = self._store.change(apply).get(query_id)
@@ -208,7 +219,7 @@ class SavedQueries:
         return _QueryRights(caller_of(state, login).principals, is_admin=identity.is_admin)
 
     def _owned(self, identity: Identity, state: QueriesState, query_id: str, action: str) -> SavedQuery:
-        found = self._rights(identity).visible(state.get(query_id))
+        found = self._rights(identity).found(state, query_id)
         if found.level is not Level.OWNER:
             raise SavedQueryNotAllowed(found.query.content.display_name, action)
         return found.query
@@ -223,17 +234,18 @@ class SavedQueries:
             version=query.version + 1,
         )
 
-    def _ensure_known(self, identity: Identity, principal: Principal) -> None:
+    def is_known(self, identity: Identity, principal: Principal) -> bool:
+        """Returns whether the catalog, a saved query or authentication names the user or group; True without
+        logins.
+        """
         if login_of(identity) is None:
-            return
+            return True
         state, name = self._catalog.view().state, principal.name
         if principal.kind is PrincipalKind.GROUP:
             own_groups = {fold(each) for each in identity.groups}
-            is_known = principal == EVERYBODY or principal.key in known_groups(state) | own_groups
-        else:
-            is_known = name in known_users(state) | {identity.principal} or self._knows_user(name)
-        if not is_known:
-            raise PrincipalNotFound(principal.kind.value, name)
+            return principal == EVERYBODY or principal.key in known_groups(state) | own_groups
+        owners = {query.owner for query in self._store.load().queries.values()}
+        return name in known_users(state) | owners | {identity.principal} or self._knows_user(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,11 +262,21 @@ class _QueryRights:
     def level(self, query: SavedQuery) -> Level | None:
         return Level.OWNER if self.is_admin else self.shared_level(query)
 
-    def visible(self, query: SavedQuery) -> VisibleQuery:
-        """Raises SavedQueryNotFound for a query without any right."""
+    def owns_unreadable(self, entry: UnreadableEntry) -> bool:
+        """Returns whether the principal may know of the entry. If its owner is unknown, only administrators may."""
+        if self.principals is None or self.is_admin:
+            return True
+        return entry.label is not None and user(entry.label) in self.principals
+
+    def found(self, state: QueriesState, query_id: str) -> VisibleQuery:
+        """Raises SavedQueryNotFound for a query without any right, and SavedQueryUnreadable for its owner."""
+        unreadable = state.unreadable.get(query_id)
+        if unreadable is not None and self.owns_unreadable(unreadable):
+            raise SavedQueryUnreadable(query_id, unreadable.reason)
+        query = state.get(query_id)
         level = self.level(query)
         if level is None:
-            raise SavedQueryNotFound(query.id)
+            raise SavedQueryNotFound(query_id)
         return VisibleQuery(query, level)
 
 

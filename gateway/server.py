@@ -74,6 +74,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         rest_catalogs=open_rest_catalogs(config.catalogs),
         rest_policy=open_rest_policy(config.catalogs),
         audit_folder=Path(config.audit.folder) if config.audit.folder else None,
+        records_lineage=config.lineage.recorded,
         leftovers_age_s=config.lake.leftovers_age_s,
         warms_up=config.spark.warm_up,
         result_cache_bytes=config.results.cache_bytes_max,

@@ -6,11 +6,13 @@ A folder is a path, as in `/reports/daily`; it exists as long as a query is in i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 
 from catalog.conditions import SavedQueryChanged, SavedQueryNotFound, TooManySavedQueries, TooMuchInSavedQueries
 from catalog.grants.privileges import Principal, PrincipalKind
+from catalog.store.file_store import UnreadableEntry
 
 QUERIES_PER_OWNER_MAX = 1000
 BYTES_PER_OWNER_MAX = 16 << 20
@@ -87,10 +89,15 @@ class SavedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueriesState:
-    """All saved queries by id."""
+    """All saved queries by id; an unreadable one has its owner as label, if that is known."""
 
     generation: int
     queries: Mapping[str, SavedQuery]
+    unreadable: Mapping[str, UnreadableEntry] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def entries(self) -> tuple[SavedQuery | UnreadableEntry, ...]:
+        return (*self.queries.values(), *self.unreadable.values())
 
     def get(self, query_id: str) -> SavedQuery:
         """Returns a query; raises SavedQueryNotFound."""
@@ -103,13 +110,20 @@ class QueriesState:
 INITIAL_QUERIES = QueriesState(generation=0, queries={})
 
 
-def queries_of(generation: int, queries: Iterable[SavedQuery]) -> QueriesState:
-    return QueriesState(generation=generation, queries={query.id: query for query in queries})
+def queries_of(generation: int, entries: Iterable[SavedQuery | UnreadableEntry]) -> QueriesState:
+    queries: dict[str, SavedQuery] = {}
+    unreadable: dict[str, UnreadableEntry] = {}
+    for entry in entries:
+        if isinstance(entry, UnreadableEntry):
+            unreadable[entry.path] = entry
+        else:
+            queries[entry.id] = entry
+    return QueriesState(generation=generation, queries=queries, unreadable=unreadable)
 
 
 def with_queries(state: QueriesState, *changed: SavedQuery) -> QueriesState:
     """Returns the next state with new or changed queries; raises an error if an owner has too many."""
-    new = queries_of(state.generation + 1, (*state.queries.values(), *changed))
+    new = queries_of(state.generation + 1, (*state.entries, *changed))
     for owner in {query.owner for query in changed}:
         owned = [query for query in new.queries.values() if query.owner == owner]
         before = [query for query in state.queries.values() if query.owner == owner]
@@ -123,7 +137,10 @@ def with_queries(state: QueriesState, *changed: SavedQuery) -> QueriesState:
 
 def without_queries(state: QueriesState, removed: Iterable[str]) -> QueriesState:
     gone = set(removed)
-    return queries_of(state.generation + 1, (query for query in state.queries.values() if query.id not in gone))
+    left = (
+        entry for entry in state.entries if (entry.path if isinstance(entry, UnreadableEntry) else entry.id) not in gone
+    )
+    return queries_of(state.generation + 1, left)
 
 
 def without_group(state: QueriesState, group: Principal) -> QueriesState:

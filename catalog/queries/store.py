@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from catalog.conditions import BackupUnreadable, CatalogBusy, CatalogNotWritable, RestoreNotEmpty
+from catalog.conditions import BackupUnreadable, CatalogBusy, CatalogNotWritable, RestoreNotEmpty, SavedQueryUnreadable
 from catalog.grants.privileges import group
 from catalog.queries.queries import INITIAL_QUERIES, QueriesState, SavedQuery, queries_of, without_group
 from catalog.store.entry_json import MalformedEntry
@@ -40,12 +40,13 @@ def query_from_json(value: object) -> SavedQuery:
 
 QUERIES: StoredForm[QueriesState, SavedQuery] = StoredForm(
     initial=INITIAL_QUERIES,
-    entries=lambda state: state.queries.values(),
+    entries=lambda state: state.entries,
     state_of=queries_of,
     path=lambda query: query.id,
     to_json=query_to_json,
     from_json=query_from_json,
     suffix=QUERIES_SUFFIX,
+    label=lambda query: query.owner,
 )
 
 
@@ -96,7 +97,9 @@ class QueryStore:
 
 
 def dump_queries(state: QueriesState) -> bytes:
-    """Returns the queries as JSON lines, for a backup."""
+    """Returns the queries as JSON lines, for a backup. Raises SavedQueryUnreadable, since it would lack a query."""
+    for entry in state.unreadable.values():
+        raise SavedQueryUnreadable(entry.path, entry.reason)
     return b"".join(msgspec.json.encode(query) + b"\n" for query in state.queries.values())
 
 
@@ -124,5 +127,5 @@ def restore_queries(store: QueryStore, queries: Iterable[SavedQuery], *, replace
 
 def ensure_no_queries(state: QueriesState) -> None:
     """Raises RestoreNotEmpty if there is a query."""
-    if state.queries:
-        raise RestoreNotEmpty(len(state.queries))
+    if state.entries:
+        raise RestoreNotEmpty(len(state.entries))

@@ -101,22 +101,36 @@ _Stored = TypeVar("_Stored")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableEntry:
+    """An entry whose file cannot be read; `label` is its text in the generation's file, if that has one."""
+
+    path: str
+    label: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredForm(Generic[_State, _Stored]):
     """The stored form of a state: its entries, an entry's name as a relative path, and an entry's JSON.
 
-    `suffix` ends the names of the entries' files.
+    `suffix` ends the names of the entries' files. `label` is a text for each entry in the generations' files, for forms
+    whose states may contain :class:`UnreadableEntry`; without it, an unreadable file makes the whole state unreadable.
     """
 
     initial: _State
-    entries: Callable[[_State], Iterable[_Stored]]
-    state_of: Callable[[int, Iterable[_Stored]], _State]
+    entries: Callable[[_State], Iterable[_Stored | UnreadableEntry]]
+    state_of: Callable[[int, Iterable[_Stored | UnreadableEntry]], _State]
     path: Callable[[_Stored], str]
     to_json: Callable[[_Stored], Mapping[str, object]]
     from_json: Callable[[object], _Stored]
     suffix: str = ".json"
+    label: Callable[[_Stored], str] | None = None
 
-    def by_path(self, state: _State) -> dict[str, _Stored]:
-        return {self.path(entry): entry for entry in self.entries(state)}
+    def by_path(self, state: _State) -> dict[str, _Stored | UnreadableEntry]:
+        return {
+            entry.path if isinstance(entry, UnreadableEntry) else self.path(entry): entry
+            for entry in self.entries(state)
+        }
 
     def object_file(self, path: str, stamp: str) -> str:
         return f"objects/{path}@{stamp}{self.suffix}"
@@ -124,10 +138,11 @@ class StoredForm(Generic[_State, _Stored]):
 
 @dataclass(frozen=True, slots=True)
 class _LoadedGeneration(Generic[_State]):
-    """A generation and its stored form."""
+    """A generation and its stored form; `unreadable` are the entries that are read again by the next load."""
 
     state: _State
     index: Index
+    unreadable: frozenset[str] = frozenset()
 
 
 class GenerationStore(Generic[_State, _Stored]):
@@ -148,6 +163,8 @@ class GenerationStore(Generic[_State, _Stored]):
         self._lock = threading.Lock()
         self._loaded = _LoadedGeneration(form.initial, {})
         self._was_loaded = False
+        # Unreadable files with their reasons that were logged.
+        self._reported: set[tuple[str, str]] = set()
         # A generation, and a time on `clock` when it was the newest one, or after which this server created it.
         self._seen = (0, -math.inf)
 
@@ -176,7 +193,11 @@ class GenerationStore(Generic[_State, _Stored]):
         for path in written:
             # Before the generation's file, so that a reader of the new generation finds
             # each object that it names.
-            self._files.create(self._form.object_file(path, stamp), _to_bytes(self._form.to_json(after[path])))
+            entry = after[path]
+            assert not isinstance(entry, UnreadableEntry), (
+                "changes leave unreadable entries as they are, or remove them"
+            )
+            self._files.create(self._form.object_file(path, stamp), _to_bytes(self._form.to_json(entry)))
         record: dict[str, object] = {
             "format": FORMAT,
             "generation": new.generation,
@@ -186,12 +207,15 @@ class GenerationStore(Generic[_State, _Stored]):
             "removed": sorted(before.keys() - after.keys()),
             "objects": dict(sorted(index.items())),
         }
+        if self._form.label is not None:
+            labels = ((path, self._label_of(entry)) for path, entry in sorted(after.items()))
+            record["labels"] = {path: label for path, label in labels if label is not None}
         if not self._commit(new.generation, token, _to_bytes(record)):
             for path in written:
                 self._files.delete(self._form.object_file(path, stamp))
             return False
         with self._lock:
-            self._loaded = _LoadedGeneration(new, index)
+            self._loaded = _LoadedGeneration(new, index, _unreadable(after))
         if self._files.lists_freely or new.generation % _FORGET_EVERY == 0:
             self._forget_old_generations()
         return True
@@ -251,15 +275,15 @@ class GenerationStore(Generic[_State, _Stored]):
         return seen == generation and self._clock() - at_s < _SEEN_S
 
     def _load(self) -> _LoadedGeneration[_State]:
-        for _ in range(_LOAD_ATTEMPTS_MAX):
+        for attempt in range(_LOAD_ATTEMPTS_MAX):
             began_s = self._clock()
             newest = max(self._generations(), default=0)
             self._seen = (newest, began_s)
             loaded = self._loaded
-            if newest in (0, loaded.state.generation):
+            if newest == 0 or (newest == loaded.state.generation and not loaded.unreadable):
                 return loaded  # no generation exists although one was loaded: the folder is missing, and may return
             try:
-                fresh = self._read(newest, loaded)
+                fresh = self._read(newest, loaded, is_last_attempt=attempt == _LOAD_ATTEMPTS_MAX - 1)
             except FileNotFoundError as error:
                 missing = error
                 continue  # it was deleted while it was read: a newer one exists
@@ -268,23 +292,58 @@ class GenerationStore(Generic[_State, _Stored]):
             return fresh
         raise CatalogUnreadable(self._files.root, f"a file that it names is missing ({missing})")
 
-    def _read(self, generation: int, known: _LoadedGeneration[_State]) -> _LoadedGeneration[_State]:
-        """Reads a generation, and from its objects only the ones that `known` lacks."""
+    def _read(
+        self, generation: int, known: _LoadedGeneration[_State], *, is_last_attempt: bool
+    ) -> _LoadedGeneration[_State]:
+        """Reads a generation, and from its objects only the ones that `known` lacks. A missing object may have been
+        deleted meanwhile, except in the last attempt.
+        """
         if generation == 0:
             return _LoadedGeneration(self._form.initial, {})
         path = _generation_file(generation)
-        index = self._index(path)
+        record = self._record(path)
+        index, labels = self._index(record, path), record.get("labels")
+        labels = labels if isinstance(labels, dict) else {}
         entries = self._form.by_path(known.state)
-        changed = [name for name, stamp in index.items() if known.index.get(name) != stamp]
+        changed = [name for name, stamp in index.items() if known.index.get(name) != stamp or name in known.unreadable]
+
+        def read(name: str) -> _Stored | UnreadableEntry:
+            return self._entry(name, index[name], labels.get(name), is_last_attempt=is_last_attempt)
+
         with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
-            entries |= zip(changed, pool.map(lambda name: self._entry(name, index[name]), changed), strict=True)
+            entries |= zip(changed, pool.map(read, changed), strict=True)
         # The initial objects exist in each catalog, even if no generation has written them
         # yet.
-        selected = (entry for name, entry in entries.items() if name in index or name in self._always)
-        return _LoadedGeneration(self._form.state_of(generation, selected), index)
+        selected = {name: entry for name, entry in entries.items() if name in index or name in self._always}
+        state = self._form.state_of(generation, selected.values())
+        return _LoadedGeneration(state, index, _unreadable(selected))
 
-    def _entry(self, name: str, stamp: str) -> _Stored:
+    def _entry(self, name: str, stamp: str, label: str | None, *, is_last_attempt: bool) -> _Stored | UnreadableEntry:
         path = self._form.object_file(name, stamp)
+        if self._form.label is None:
+            return self._readable_entry(path, name)
+        try:
+            entry = self._readable_entry(path, name)
+            found = self._form.label(entry)
+            if label in (None, found):
+                return entry
+            reason = f"it belongs to {found}, and not to {label}"
+        except CatalogUnreadable as error:
+            reason = error.reason
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and not is_last_attempt:
+                raise
+            reason = error.strerror or str(error)
+        if (path, reason) not in self._reported:
+            self._reported.add((path, reason))
+            logger.warning("the file %s/%s cannot be read: %s", self._files.root, path, reason)
+        return UnreadableEntry(path=name, label=label, reason=reason)
+
+    def _label_of(self, entry: _Stored | UnreadableEntry) -> str | None:
+        assert self._form.label is not None
+        return entry.label if isinstance(entry, UnreadableEntry) else self._form.label(entry)
+
+    def _readable_entry(self, path: str, name: str) -> _Stored:
         try:
             entry = self._form.from_json(self._json(path))
         except MalformedEntry as error:
@@ -295,8 +354,8 @@ class GenerationStore(Generic[_State, _Stored]):
             raise self._unreadable(path, f"it describes {self._form.path(entry)}")
         return entry
 
-    def _index(self, path: str) -> Index:
-        index = self._record(path).get("objects")
+    def _index(self, record: Mapping[str, object], path: str) -> Index:
+        index = record.get("objects")
         if not isinstance(index, dict) or not all(isinstance(stamp, str) for stamp in index.values()):
             raise self._unreadable(path, "it lists no objects")
         return index
@@ -346,11 +405,15 @@ class GenerationStore(Generic[_State, _Stored]):
         """Deletes a generation, and the files that no later one names: an object's former file never returns."""
         # Comparing with the next generation is sufficient: stamps contain the generation
         # that wrote the file, so none returns later.
-        later = self._index(following)
-        for name, stamp in self._index(old).items():
+        later = self._index(self._record(following), following)
+        for name, stamp in self._index(self._record(old), old).items():
             if later.get(name) != stamp:
                 self._files.delete(self._form.object_file(name, stamp))
         self._files.delete(old)
+
+
+def _unreadable(entries: Mapping[str, object]) -> frozenset[str]:
+    return frozenset(name for name, entry in entries.items() if isinstance(entry, UnreadableEntry))
 
 
 def _generation_file(generation: int) -> str:
@@ -393,7 +456,9 @@ def _file_name(part: str) -> str:
 _CATALOG: StoredForm[CatalogState, Entry] = StoredForm(
     initial=INITIAL_STATE,
     entries=CatalogState.entries,
-    state_of=state_of,
+    state_of=lambda generation, entries: state_of(
+        generation, (entry for entry in entries if not isinstance(entry, UnreadableEntry))
+    ),
     path=_path,
     to_json=to_json,
     from_json=from_json,
@@ -417,11 +482,12 @@ def _to_bytes(value: Mapping[str, object]) -> bytes:
 
 
 _TEMPORARY = re.compile(r".+\.json\.[0-9a-f]{32}\.tmp")
-_OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}(?P<suffix>(?:\.query)?\.json)")
+_OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}(?P<suffix>(?:\.query|\.lineage)?\.json)")
 
-# The folder for saved queries in the catalog's folder. Their files have names that no earlier release takes for its own
-# leftovers.
+# The folders for saved queries and for lineage in the catalog's folder. Their files have names that no earlier release
+# takes for its own leftovers.
 QUERIES_FOLDER, QUERIES_SUFFIX = "queries", ".query.json"
+LINEAGE_FOLDER, LINEAGE_SUFFIX = "lineage", ".lineage.json"
 
 
 def remove_catalog_leftovers(folder: str, older_than_s: float) -> int:
@@ -438,7 +504,11 @@ def remove_catalog_leftovers(folder: str, older_than_s: float) -> int:
 def _leftovers(folder: str) -> Iterator[str]:
     files = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
     yield from (path for path in files if _TEMPORARY.fullmatch(os.path.basename(path)))
-    for root, suffix in ((folder, ".json"), (f"{folder}/{QUERIES_FOLDER}", QUERIES_SUFFIX)):
+    for root, suffix in (
+        (folder, ".json"),
+        (f"{folder}/{QUERIES_FOLDER}", QUERIES_SUFFIX),
+        (f"{folder}/{LINEAGE_FOLDER}", LINEAGE_SUFFIX),
+    ):
         matches = ((path, _OBJECT.fullmatch(os.path.basename(path))) for path in files)
         objects = [path for path, match in matches if match and match["suffix"] == suffix]
         # Read after the objects were listed: a file that was named meanwhile is in the newest generation.

@@ -1,7 +1,7 @@
 """The schemas and views that always exist: `information_schema`, `system.access` and `system.gateway`. Pure.
 
 Their names are reserved. `information_schema` is in every catalog and in `system`, a catalog that lists omit.
-`system.access` is visible only to administrators, or to everybody if authorization is off.
+`system.access.audit` is visible only to administrators, or to everybody if authorization is off.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from catalog.system.audit_table import (
     is_audit_schema,
 )
 from catalog.system.information_schema import RELATIONS, information_schema, information_view, is_information_schema
+from catalog.system.lineage_tables import LINEAGE_RELATIONS, lineage_view
 from catalog.system.server_views import SERVER_RELATIONS, SERVER_SCHEMA, is_server_schema, server_schema, server_view
 
 # The schemas in the catalog `system`, by name.
@@ -41,7 +42,7 @@ def system_schema(schema: SchemaName) -> SchemaEntry:
 def system_view(name: TableName) -> ViewEntry | None:
     """Returns the system view with that name, or None."""
     if is_audit_schema(name.schema_name):
-        return audit_view() if fold(name.table) == AUDIT_TABLE.table else None
+        return audit_view() if fold(name.table) == AUDIT_TABLE.table else lineage_view(name.table)
     return server_view(name.table) if is_server_schema(name.schema_name) else information_view(name)
 
 
@@ -51,13 +52,15 @@ def find_by_short_name(name: TableName) -> ViewEntry | None:
     """
     if fold(name.schema) != SYSTEM_CATALOG:
         return None
-    return audit_view() if fold(name.table) == AUDIT_TABLE.table else server_view(name.table)
+    if fold(name.table) == AUDIT_TABLE.table:
+        return audit_view()
+    return lineage_view(name.table) or server_view(name.table)
 
 
 def system_views(schema: SchemaName) -> list[ViewEntry]:
     """Returns all views in a system schema."""
     if is_audit_schema(schema):
-        return [audit_view()]
+        return [audit_view(), *(view for view in map(lineage_view, sorted(LINEAGE_RELATIONS)) if view is not None)]
     if is_server_schema(schema):
         return [view for view in map(server_view, sorted(SERVER_RELATIONS)) if view is not None]
     views = (information_view(TableName(schema.catalog, schema.schema, name)) for name in RELATIONS)

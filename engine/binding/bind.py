@@ -30,4 +30,5 @@ def bind(statement: S, bind_names: Callable[[S, Binder], BoundNames], binder: Bi
         time_ms=names.time_ms,
         is_persistent=names.is_persistent,
         knows_user=binder.activity.knows_user,
+        load_lineage=binder.load_lineage,
     )

@@ -33,7 +33,7 @@ from catalog.errors import SqlError
 from catalog.grants.privileges import Principal
 from catalog.grants.rights import caller_of_owner, label_of
 from catalog.names import NAME_BYTES_MAX, Matcher, SchemaName, TableName, matches_all, path_format, path_of
-from catalog.system.audit_table import is_audit_schema
+from catalog.system.audit_table import AUDIT_TABLE, is_audit_schema
 from catalog.system.server_views import is_server_schema
 from catalog.system.system_views import is_system_schema
 from catalog.view import CatalogView
@@ -54,6 +54,7 @@ from engine.binding.bound import (
 )
 from engine.binding.functions import Functions, TextContext, ensure_names_known
 from engine.binding.information_rows import information_view
+from engine.binding.lineage_rows import lineage_rows
 from engine.binding.metadata_parts import branch_or_tag, relation_or_part
 from engine.binding.policies import bind_policies, ensure_same_columns, policies_of, protected_at
 from engine.binding.server_rows import server_rows
@@ -114,6 +115,7 @@ class Binder:
         self.files = sources.files
         self.audit_folder = sources.audit_folder
         self.activity = sources.activity
+        self.load_lineage = sources.lineage.load
         self.constants = constants
         # Formats of the looked-up tables, including tables that could not be loaded.
         self.formats_met: set[str] = set()
@@ -358,12 +360,14 @@ class Binder:
         return self.relation(parts, None, self.state.current, is_read=False)
 
     def system(self, entry: ViewEntry) -> BoundView:
-        """Binds the rows of the audit log, or of a view in `information_schema` or `system.gateway`.
+        """Binds the rows of the audit log, of lineage, or of a view in `information_schema` or `system.gateway`.
 
         Only the views about columns, constraints and table state read logs.
         """
-        if is_audit_schema(entry.name.schema_name):
+        if entry.name == AUDIT_TABLE:
             return audit_rows(self.audit_folder)
+        if is_audit_schema(entry.name.schema_name):
+            return lineage_rows(entry, self.view, self.load_lineage)
         if is_server_schema(entry.name.schema_name):
             return server_rows(entry, self.view, self.state.identity, self.activity, self._look)
         return information_view(entry, self.view, partial(self._readable, is_persistent=False), self._look)

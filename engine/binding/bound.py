@@ -19,6 +19,7 @@ import pyarrow as pa
 from catalog.catalog import CatalogView
 from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry, VolumeEntry
 from catalog.grants.conditions import Condition
+from catalog.lineage.edges import INITIAL_LINEAGE, LineageState
 from catalog.names import TableName
 from catalog.policies.policies import NO_POLICIES, Policies
 from catalog.rest.names import is_rest
@@ -405,6 +406,8 @@ class BoundStatement:
     is_persistent: bool = False
     # Returns whether a user with this name can log in, as far as the server can look up users.
     knows_user: Callable[[str], bool] = lambda _: False
+    # Returns the lineage of all tables.
+    load_lineage: Callable[[], LineageState] = lambda: INITIAL_LINEAGE
     # The condition that a catalog change checks again. Set by `authorize`, if privileges apply.
     condition: Condition | None = None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from catalog.catalog import Catalog
 from catalog.grants.tokens import TokenStore
+from catalog.lineage.recorder import LineageRecorder
 from catalog.queries.store import QueryStore
 from engine.cache.result_cache import ResultCache
 from engine.concurrency.table_cache import TableCache
@@ -35,6 +36,8 @@ class Sources:
     files: FileSource = NoFiles()
     # The queries that users keep on the server.
     queries: QueryStore = field(default_factory=lambda: QueryStore(None))
+    # The lineage of the catalog's tables.
+    lineage: LineageRecorder = field(default_factory=LineageRecorder)
     # The server's audit log directory, if it has one.
     audit_folder: Path | None = None
     # Sessions and statements from the front ends.

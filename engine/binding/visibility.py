@@ -113,12 +113,12 @@ def may_hear_of(view: CatalogView, name: TableName, taken: Relation | None) -> b
 
 def is_hidden(view: CatalogView, table: BoundTable) -> bool:
     """Returns whether the principal may not read the table directly: it is in a view's or function's text."""
-    return _may_not_read(view, (table.entry,) if table.name is not None else table.owners)
+    return may_not_read(view, (table.entry,) if table.name is not None else table.owners)
 
 
 def hides_files(view: CatalogView, relations: Iterable[BoundRelation]) -> bool:
     """Returns whether a view with these relations reads files that the principal may not read directly."""
-    return any(_may_not_read(view, files.owners) for files in files_of(relations))
+    return any(may_not_read(view, files.owners) for files in files_of(relations))
 
 
 # Privileges for reading; SELECT for all others.
@@ -127,7 +127,7 @@ _READING: Mapping[type, Privilege] = MappingProxyType(
 )
 
 
-def _may_not_read(view: CatalogView, entries: Iterable[PathOwner]) -> bool:
+def may_not_read(view: CatalogView, entries: Iterable[PathOwner]) -> bool:
     rights = view.rights
     if rights is None:
         return False
@@ -140,15 +140,17 @@ def visible_keys(view: CatalogView, table: BoundTable) -> tuple[TableKey, ...]:
     On Databricks, dropping a table drops the foreign keys to it. Here these are in other tables' logs, which DROP does
     not write: they reappear with a new table that has the name.
     """
-    return tuple(key for key in table.keys if not isinstance(key, ForeignKey) or _may_see(view, TableName(*key.parent)))
+    return tuple(key for key in table.keys if not isinstance(key, ForeignKey) or may_see(view, TableName(*key.parent)))
 
 
-def _may_see(view: CatalogView, parent: TableName) -> bool:
-    """Returns whether the parent is visible. REST catalogs are not queried: this would be one request per key."""
-    if not view.may_know(parent):
+def may_see(view: CatalogView, name: TableName) -> bool:
+    """Returns whether a table or view exists and is visible. REST catalogs are not queried: this would be one request
+    per name.
+    """
+    if not view.may_know(name):
         return False
     try:
-        return view.is_rest(parent.schema_name.catalog_name) or view.find(parent) is not None
+        return view.is_rest(name.schema_name.catalog_name) or view.find(name) is not None
     except SqlError:
         return True  # it was not dropped, even if its location is invalid
 

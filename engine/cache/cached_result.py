@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from engine.runtime.accesses import Lineage
+from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from engine.spool.spool import Spool
 from engine.spool.spool_file import AnyBatch, SpoolFile, StoredBatch, load_batch
@@ -20,7 +21,7 @@ _OVERHEAD_BYTES, _COLUMN_BYTES = 2_000, 500
 class CachedResult:
     """A query's complete result. `lineage` contains the columns that it read, if requested and known.
 
-    `num_bytes` is its size in memory.
+    `num_bytes` is its size in memory. `principal` ran the statement with this `profile`.
     """
 
     schema: pa.Schema
@@ -28,6 +29,8 @@ class CachedResult:
     time_zone: str
     num_bytes: int
     lineage: Lineage | None = None
+    principal: str = ""
+    profile: Profile = field(default_factory=Profile, compare=False)
 
     def stream(self) -> ResultStream:
         """Returns the rows for one more reader."""

@@ -40,7 +40,8 @@ from engine.planning.plans.writes import (
 )
 
 # The order matters: defaults are arguments of generated columns; partition values become
-# null before NOT NULL and the constraints see them, because the file will have null.
+# null before NOT NULL and the constraints see them, because the file will have null. For a row
+# that violates both, the error is the constraint's, as in Delta.
 ENFORCEMENT_STEPS: tuple[EnforcementStep, ...] = (
     ensure_append_only,
     ensure_storable,
@@ -50,8 +51,8 @@ ENFORCEMENT_STEPS: tuple[EnforcementStep, ...] = (
     compute_generated,
     fit_partition_values,
     check_stored_values,
-    enforce_not_null,
     enforce_constraints,
+    enforce_not_null,
     enforce_replace_where,
 )
 

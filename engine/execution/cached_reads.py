@@ -106,7 +106,10 @@ def _answers(cached: CachedResult, context: ExecutionContext) -> bool:
 
 
 def _replayed_result(cached: CachedResult, context: ExecutionContext) -> ResultStream:
-    context.request.profile.note_cached()
+    request = context.request
+    # Another principal's statement may have run other queries too, for example to evaluate constants.
+    is_own = cached.principal == request.identity.principal
+    request.profile.note_cached((lambda: cached.profile.plans) if is_own else None)
     if context.request.on_lineage is not None and cached.lineage is not None:
         context.request.on_lineage(cached.lineage)
     return cached.stream()
@@ -210,7 +213,9 @@ class _Miss:
             self._put(stream, read)
 
     def _put(self, stream: ResultStream, read: Sequence[AnyBatch]) -> CachedResult:
+        request = self.context.request
         cached = keep(stream, read, self.lineage)
+        cached = replace(cached, principal=request.identity.principal, profile=request.profile)
         file_requests = tuple(sorted(self.file_requests, key=repr))
         self.cache.note_file_requests(self.versions.asker(stream.repeatable), file_requests)
         key = _with_files(self.versions, file_requests, self.plan, self.cache)  # from this run's own file requests

@@ -66,6 +66,7 @@ from engine.planning.plans.reads import (
 )
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.planning.semantics.expression_checks import ensure_checked, ensure_examined, ensure_satisfied
+from engine.runtime.profile import LogAnswer
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.variables import VisibleVariables
@@ -98,8 +99,11 @@ def _answer(plan: AnsweringPlan, context: ExecutionContext) -> Outcome:
             return Outcome(result=cached_query(plan, context))
         case EqualityDeletesPlan(table=table):
             return Outcome(result=empty_result(), resolved=resolve_equality_deletes(table, context))
-        case AnswerPlan(table=table, columns=columns, rows=rows):
-            context.request.profile.add_note(f"{table.label}: version {table.snapshot.version}, answered from the log")
+        case AnswerPlan(table=table, files=files, statistics=statistics, columns=columns, rows=rows):
+            version = table.snapshot.version
+            context.request.profile.note_log_answer(
+                LogAnswer(table=table.label, version=version, files=files, statistics=statistics)
+            )
             return Outcome(result=small_result(columns, rows))
         case ExplainPlan(mode=mode, read=read, note=note):
             notes = f"{note}\n{explain_cache(read, context)}"

@@ -48,9 +48,15 @@ class PlanOperator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutedPlan:
-    """`edges` are pairs of operators' ids: from the operator whose rows the other one takes."""
+    """`edges` are pairs of operators' ids: from the operator whose rows the other one takes.
+
+    `began_ms` is in milliseconds since the epoch. `is_repeated`: the plan of an earlier statement, whose tasks ran
+    again without planning; times and metrics are those of its run.
+    """
 
     id: int
+    began_ms: int
+    is_repeated: bool
     duration_ms: int | None
     operators: tuple[PlanOperator, ...]
     edges: tuple[tuple[int, int], ...]
@@ -62,6 +68,8 @@ def parse_plans(text: str, restore_names: Callable[[str], str], reads: Sequence[
     return tuple(
         ExecutedPlan(
             id=plan["id"],
+            began_ms=plan["began_ms"],
+            is_repeated=plan["is_repeated"],
             duration_ms=plan.get("duration_ms"),
             operators=tuple(
                 _operator(node, restore_names, unused) for node in plan["nodes"] if node["name"] not in _WRAPPERS

@@ -21,6 +21,10 @@ RULES = (
     ("singleTaskHashJoin", "Joins of a query that runs in one task are hash joins without a broadcast."),
     ("singlePartitionExchanges", "Rows that are all in one partition are not exchanged."),
     ("pointLookups", "Lookups by values of a column run without generated code."),
+    (
+        "vectorizedAggregates",
+        "Sums, counts, averages and extremes of columns are aggregated by batches, without generated code.",
+    ),
     ("dynamicFilePruning", "Files are pruned by the keys of a broadcast side of a join."),
     ("singleTaskExecution", "A query that reads a few megabytes runs in one task."),
     ("staticPlans", "Small queries run without adaptive execution."),

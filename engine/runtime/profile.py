@@ -75,6 +75,22 @@ class SparkJob:
     has_succeeded: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogAnswer:
+    """An answer from a table's log: the `statistics` of so many `files`, such as `max(day)`."""
+
+    table: str
+    version: int
+    files: int
+    statistics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.table}: version {self.version}, answered from the log"
+
+
+# Reads a statement's executed plans, given the names to restore and the reads of tables.
+PlanReader = Callable[[Mapping[str, str], tuple[TableRead, ...]], tuple[ExecutedPlan, ...]]
+
 _FROM_CACHE = "result cache: the answer was there, and no file was read"
 # Limits per statement: stage intervals (a statement may be planned many times), and reads and log lines that come from
 # the statements of a script.
@@ -105,7 +121,13 @@ class Profile:
         self.parts = 0
         self.hides_metrics = self.hides_texts = False
         self.is_from_cache = False
-        self._read_plans: Callable[[tuple[TableRead, ...]], tuple[ExecutedPlan, ...]] | None = None
+        # How the log answered the statement, without a query.
+        self.log_answer: LogAnswer | None = None
+        # Of a result from the cache: reads the plans of the statement that computed it.
+        self._first_plans: Callable[[], tuple[ExecutedPlan, ...]] | None = None
+        self._is_part = False
+        self._read_plans: PlanReader | None = None
+        self._labels: dict[str, str] = {}
 
     def enter(self, stage: Stage | None) -> None:
         """Enters `stage`, and leaves the current one; None: the statement has ended, and remaining work is in no
@@ -149,6 +171,7 @@ class Profile:
     def begin_part(self) -> Profile:
         """Returns the profile of the script's next statement; its lines are in both logs."""
         part = Profile(self._clock)
+        part._is_part = True
         with self._lock:
             self.parts += 1
             if len(self._log) < PART_LINES_MAX:
@@ -230,30 +253,55 @@ class Profile:
                 self._entries.append(text)
                 self._log.append(text)
 
-    def note_cached(self) -> None:
-        """Notes that the result came from the result cache."""
+    def note_cached(self, first_plans: Callable[[], tuple[ExecutedPlan, ...]] | None = None) -> None:
+        """Notes that the result came from the result cache. `first_plans` reads the plans of the statement that
+        computed it.
+        """
         self.add_note(_FROM_CACHE)
         self.is_from_cache = not self.hides_metrics
+        self._first_plans = first_plans
+
+    def note_log_answer(self, answer: LogAnswer) -> None:
+        """Notes that the log answered the statement."""
+        self.add_note(str(answer))
+        if not self.hides_metrics:
+            self.log_answer = answer
 
     def forget_cached(self) -> None:
         """Forgets a cache hit, because another statement starts: the cached result only became a part of its text."""
         with self._lock:
-            self.is_from_cache = False
+            self.is_from_cache, self._first_plans, self.log_answer = False, None, None
             self._entries = [entry for entry in self._entries if entry != _FROM_CACHE]
 
-    def set_plans(self, read_plans: Callable[[tuple[TableRead, ...]], tuple[ExecutedPlan, ...]]) -> None:
-        """Sets how the executed plans are read, given the reads of tables."""
-        self._read_plans = read_plans
+    def add_plans(self, read_plans: PlanReader, labels: Mapping[str, str]) -> None:
+        """Sets how the executed plans of all queries are read, and adds the tables' names by the ones in this query's
+        plan. A name that stands for several tables is left as it is; a label such as `the table` stands for none.
+        """
+        with self._lock:
+            self._read_plans = read_plans
+            for name, label in labels.items():
+                known = self._labels.get(name, "")
+                if known == name:
+                    continue
+                if not known.startswith("`"):
+                    self._labels[name] = label
+                elif label.startswith("`") and label != known:
+                    self._labels[name] = name
 
     @property
     def plans(self) -> tuple[ExecutedPlan, ...]:
-        """Returns the executed plans; none if metrics are hidden, for a script, and if Spark no longer has them.
+        """Returns the executed plans; none if metrics are hidden, for a script, and if Spark no longer has them. For a
+        result from the cache, the plans of the statement that computed it.
 
         Plans of a script are left out, since each of its statements has its own restrictions.
         """
-        if self._read_plans is None or self.hides_metrics or self.hides_texts or self.parts:
+        if self.hides_metrics or self.hides_texts or self.parts or self._is_part:
             return ()
-        return self._read_plans(self.reads)
+        if self.is_from_cache:
+            return () if self._first_plans is None else self._first_plans()
+        with self._lock:
+            read_plans, labels = self._read_plans, dict(self._labels)
+        return () if read_plans is None else read_plans(labels, self.reads)
 
     def log(self, text: str) -> None:
         """Adds a line to the log alone."""

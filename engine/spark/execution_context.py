@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from catalog.conditions import StatementNotSupported
 from engine.binding.sources import Sources
+from engine.binding.statement_lineage import StatementLineage
 from engine.concurrency.retry import RetryPolicy
 from engine.planning.plans.expression_checks import Examination
 from engine.planning.plans.reads import QueryColumn, ReadPlan
@@ -24,9 +25,12 @@ from engine.spark.query import ExecSession
 
 @dataclass(slots=True)
 class Subject:
-    """The format of the tables that the statement reads or writes, if any: its conditions name errors."""
+    """The tables that the statement reads or writes: their format, if any, whose conditions name errors, and the
+    lineage of what it commits.
+    """
 
     format: str | None = None
+    lineage: StatementLineage = field(default_factory=StatementLineage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -386,7 +386,7 @@ class ExecSession:
                 result = call.read(answer)
                 if call.lacks_rules:
                     request.profile.add_rules(json.loads(session.firedRules(request.statement_id)))
-                request.profile.set_plans(partial(process.executed_plans, request.statement_id, _labels(plan)))
+                request.profile.add_plans(partial(process.executed_plans, request.statement_id), _labels(plan))
                 if lineage is not None:
                     _tell_lineage(lineage, session.lineage(request.statement_id), plan, request)
                 return result

@@ -63,6 +63,9 @@ class StatementSpec(Generic[S]):
     caches_result: bool
     # True if its rows report work on files, which is hidden for a protected table.
     reports_work: bool
+    # The type of the lineage edges from the relations that it reads to the table that it commits; None if they are not
+    # sources of the table's content.
+    lineage_type: Callable[[S], str | None]
     # True if a read-only token may run it: it changes at most the session.
     is_read_only: bool
     # True if it may have a result set; drivers ask before it runs.
@@ -88,6 +91,10 @@ def effect(kind: PolicyEffect, what: str) -> Callable[[BoundStatement, Statement
     """Returns a function with a constant effect."""
     effects = (Effect(kind, what),)
     return lambda _, __: effects
+
+
+def no_lineage(_: Statement) -> None:
+    return None
 
 
 def never(_: Statement) -> Retry:
@@ -131,6 +138,7 @@ def answer_spec(
         retry=never,
         caches_result=False,
         reports_work=False,
+        lineage_type=no_lineage,
         is_read_only=True,
         answers_rows=answers_rows,
     )
@@ -177,6 +185,7 @@ def change_spec(
     analyze: Callable[[BoundStatement, S, Analyzer], AnalyzedStatement] = no_query,
     use: Use = Use.WRITE,
     retry: Callable[[S], Retry] = lost_race,
+    lineage_type: Callable[[S], str | None] = no_lineage,
     is_read_only: bool = False,
 ) -> StatementSpec[S]:
     """Returns the spec for a statement that commits: to a table's log, the catalog, or the volume or token store."""
@@ -195,6 +204,7 @@ def change_spec(
         retry=retry,
         caches_result=False,
         reports_work=reports_work,
+        lineage_type=lineage_type,
         is_read_only=is_read_only,
         answers_rows=answers_rows,
     )

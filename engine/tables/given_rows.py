@@ -27,6 +27,7 @@ _ARROW_TYPES = {
     "bigint": pa.int64(),
     "double": pa.float64(),
     "boolean": pa.bool_(),
+    "date": pa.date32(),
     "timestamp": pa.timestamp("ms", "UTC"),
     "array<string>": pa.list_(pa.string()),
     "map<string, string>": pa.map_(pa.string(), pa.string()),

@@ -430,8 +430,13 @@ class AuditSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineageSection:
-    """OpenLineage events with the tables and columns that each statement read and wrote. They require audit.folder."""
+    """Recorded lineage of tables, and OpenLineage events about each statement, which require audit.folder."""
 
+    recorded: bool = setting(
+        True,
+        "Record which tables, views and files each committed statement read, for system.access.table_lineage, "
+        "system.access.column_lineage and the console.",
+    )
     url: str = setting(
         "",
         "URL to which events are sent at least once, such as http://marquez:5000/api/v1/lineage. Empty: no events.",

@@ -13,7 +13,8 @@ in SQL.
     GET /api/2.0/catalog/versions?catalog=&schema=&table=[&limit=]  as DESCRIBE HISTORY
     GET /api/2.0/catalog/files?catalog=&schema=&table=[&version=][&limit=]
     GET /api/2.0/catalog/column_statistics?catalog=&schema=&table=[&version=]   as the log has them
-    GET /api/2.0/catalog/lineage?catalog=&schema=&table=     relations that a view reads, views that read a relation
+    GET /api/2.0/catalog/lineage?catalog=&schema=&table=     relations that a view reads, views that read a relation,
+                                                             and edges by the statements that wrote tables
 
 Names are parameters and not path segments, since a name may contain any character.
 """
@@ -139,7 +140,8 @@ def _statistics(rows: Rows) -> dict[str, object]:
 
 
 def _neighbor(row: Mapping[str, object]) -> dict[str, object]:
-    return {"catalog": row["catalog"], "schema": row["schema"], "name": row["table"], "type": row["type"]}
+    own = {key: value for key, value in row.items() if key not in ("is_upstream", "columns_json")}
+    return _with_name(own, "table") | {"columns": json.loads(str(row["columns_json"]))}
 
 
 @dataclass(frozen=True, slots=True)

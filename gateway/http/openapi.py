@@ -199,8 +199,8 @@ OPERATIONS: tuple[Described, ...] = (
             version=_VERSION, limit=_LIMIT),
     _browse("column_statistics", "ColumnStatistics", "Statistics of a table's columns that its log has.",
             "catalog schema table", version=_VERSION),
-    _browse("lineage", "Lineage", "The relations that a view reads, and the views that read a relation.",
-            "catalog schema table"),
+    _browse("lineage", "Lineage", "The neighbors of a relation: by the texts of views, and by statements that wrote "
+            "tables.", "catalog schema table"),
     _get(f"{_CATALOG}/functions", "Functions", "Functions and keywords, for completion.", query={"catalog": STRING}),
     _post(f"{_TOKEN}/create", "NewToken", "CreatedToken", "Make a personal access token, which is shown once."),
     _get(f"{_TOKEN}/list", "Tokens", "The user's tokens."),

@@ -186,13 +186,16 @@ SCHEMAS: dict[str, Schema] = {
         "reason plans",
         statement_id=UUID,
         reason={
-            "enum": [None, "RUNNING", "FROM_CACHE", "PROTECTED", "SCRIPT", "NOT_RECORDED"],
-            "description": "Why there are no plans; null if there are some.",
+            "enum": [None, *"RUNNING FROM_CACHE FROM_LOG REPEATED PROTECTED SCRIPT NOT_RECORDED".split()],
+            "description": "Why there are no plans, or whose they are; null if they are those of the statement.",
         },
+        log_answer={"type": ["object", "null"]}
+        | {"description": "The statistics in a table's log that the answer follows from."},
         plans=list_of(
             answer(
-                "id nodes edges",
+                "id began_ms nodes edges",
                 id=COUNT,
+                began_ms=TIME_MS,
                 duration_ms=optional(COUNT),
                 nodes=list_of(
                     answer(
@@ -362,13 +365,23 @@ SCHEMAS: dict[str, Schema] = {
             )
         ),
     ),
-    "Lineage": answer("upstream downstream", upstream=list_of(ref("Relation")), downstream=list_of(ref("Relation"))),
-    "Relation": answer(
-        "catalog schema name type",
-        catalog=STRING,
-        schema=STRING,
-        name=STRING,
-        type={"type": "string", "enum": ["TABLE", "VIEW"]},
+    "Lineage": answer(
+        "upstream downstream", upstream=list_of(ref("LineageEdge")), downstream=list_of(ref("LineageEdge"))
+    ),
+    "LineageEdge": answer(
+        "catalog schema name type path statement_type user statement_id first_ms last_ms count columns",
+        catalog=optional(STRING),
+        schema=optional(STRING),
+        name=optional(STRING),
+        type={"type": "string", "enum": ["TABLE", "VIEW", "PATH"]},
+        path=optional(STRING) | {"description": "The files, for the type PATH."},
+        statement_type=STRING | {"description": "VIEW for the text of a view, else as INSERT or MERGE."},
+        user=optional(STRING) | {"description": "The user of the last statement."},
+        statement_id=optional(STRING),
+        first_ms=optional(TIME_MS),
+        last_ms=optional(TIME_MS),
+        count=optional(COUNT),
+        columns=list_of(list_of(STRING)) | {"description": "Pairs of a source and a target column, if recorded."},
     ),
     "Functions": answer(
         "functions keywords",
@@ -419,14 +432,24 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "SavedQuery": answer("id display_name query_text etag permission", query_text=STRING, chart=CHART, **_QUERY_ANSWER),
     "SavedQueries": answer(
-        "results", results=list_of(answer("id display_name etag permission", **_QUERY_ANSWER)), next_page_token=STRING
+        "results unreadable",
+        results=list_of(answer("id display_name etag permission", **_QUERY_ANSWER)),
+        unreadable=list_of(answer("id reason", id=STRING, owner_user_name=optional(STRING), reason=STRING))
+        | {"description": "Queries of the user whose files cannot be read."},
+        next_page_token=STRING,
     ),
     "NewQueryShares": request("access_control_list", access_control_list=list_of(ref("NewQueryShare"))),
     "NewQueryShare": request("permission_level", user_name=STRING, group_name=STRING, permission_level=_LEVEL),
     "QueryShares": answer(
         "access_control_list",
         access_control_list=list_of(
-            answer("permission_level", user_name=STRING, group_name=STRING, permission_level=_LEVEL)
+            answer(
+                "permission_level is_known",
+                user_name=STRING,
+                group_name=STRING,
+                permission_level=_LEVEL,
+                is_known=BOOLEAN | {"description": "Whether the server has seen the user or group."},
+            )
         ),
     ),
     "QueryFolders": answer(

@@ -1,10 +1,13 @@
 """The plans that Spark executed for a statement, as JSON.
 
 There are none, with the reason, for a statement over protected data: its operators show conditions of row filters and
-column masks, and their metrics how much data is hidden.
+column masks, and their metrics how much data is hidden. A result from the cache has the plans of the statement that
+computed it, if the same user ran that; an answer from the log has the statistics that it follows from.
 """
 
 from __future__ import annotations
+
+from dataclasses import asdict
 
 from engine.runtime.executed_plan import ExecutedPlan, PlanOperator
 from engine.tables.scan import TableRead
@@ -15,9 +18,19 @@ _RUNNING = frozenset({"PENDING", "RUNNING"})
 
 
 def plan_body(operation: Operation) -> dict[str, object]:
-    reason = _reason(operation)
-    plans = [] if reason else [_plan(each) for each in operation.profile.plans]
-    return {"statement_id": str(operation.id), "reason": reason or (None if plans else "NOT_RECORDED"), "plans": plans}
+    profile, reason = operation.profile, _reason(operation)
+    plans = profile.plans if reason in (None, "FROM_CACHE") else ()
+    if reason is None and not plans:
+        reason = "NOT_RECORDED"
+    elif reason is None and all(each.is_repeated for each in plans):
+        reason = "REPEATED"
+    answer = profile.log_answer if reason == "FROM_LOG" else None
+    return {
+        "statement_id": str(operation.id),
+        "reason": reason,
+        "plans": [_plan(each) for each in plans],
+        "log_answer": None if answer is None else asdict(answer),
+    }
 
 
 def _reason(operation: Operation) -> str | None:
@@ -28,6 +41,8 @@ def _reason(operation: Operation) -> str | None:
         return "PROTECTED"
     if profile.parts:
         return "SCRIPT"
+    if profile.log_answer is not None:
+        return "FROM_LOG"
     return "FROM_CACHE" if profile.is_from_cache else None
 
 
@@ -46,6 +61,7 @@ def read_body(read: TableRead) -> dict[str, object]:
 def _plan(plan: ExecutedPlan) -> dict[str, object]:
     return {
         "id": plan.id,
+        "began_ms": plan.began_ms,
         "duration_ms": plan.duration_ms,
         "nodes": [_node(each) for each in plan.operators],
         "edges": [list(edge) for edge in plan.edges],

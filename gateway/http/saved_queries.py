@@ -69,7 +69,14 @@ def saved_queries_blueprint(api: StatementApi) -> Blueprint:
         first = number_of("page_token", default=0, largest=_OFFSET_MAX)
         found = list(_filtered(api))
         more = {"next_page_token": str(first + size)} if len(found) > first + size else {}
-        return {"results": [query_body(each, has_text=False) for each in found[first : first + size]], **more}
+        unreadable = _queries(api).unreadable(api.identity())
+        return {
+            "results": [query_body(each, has_text=False) for each in found[first : first + size]],
+            "unreadable": [
+                {"id": each.path, "owner_user_name": each.label, "reason": each.reason} for each in unreadable
+            ],
+            **more,
+        }
 
     @routes.get(f"{PATH}/<query_id>")
     def find(query_id: str) -> Body:
@@ -97,7 +104,7 @@ def saved_queries_blueprint(api: StatementApi) -> Blueprint:
 def _add_shares(routes: Blueprint, api: StatementApi) -> None:
     @routes.get(f"{PATH}/<query_id>/permissions")
     def shares(query_id: str) -> Body:
-        return _shares_body(_queries(api).shares(api.identity(), query_id))
+        return _shares_body(api, _queries(api).shares(api.identity(), query_id))
 
     @routes.put(f"{PATH}/<query_id>/permissions")
     def share(query_id: str) -> Body:
@@ -105,7 +112,7 @@ def _add_shares(routes: Blueprint, api: StatementApi) -> None:
         with _recorded(api, "share", query_id) as event:
             before, query = _queries(api).share(api.identity(), query_id, wanted)
             event.shared(_difference(query_id, before, query.shares))
-        return _shares_body(query.shares)
+        return _shares_body(api, query.shares)
 
 
 def _add_folders(routes: Blueprint, api: StatementApi) -> None:
@@ -177,10 +184,17 @@ def _filtered(api: StatementApi) -> Iterator[VisibleQuery]:
             yield visible
 
 
-def _shares_body(shares: Iterable[Share]) -> Body:
+def _shares_body(api: StatementApi, shares: Iterable[Share]) -> Body:
+    """Returns the rights; `is_known` is false for a name that the server has never seen."""
+    queries, identity = _queries(api), api.identity()
     return {
         "access_control_list": [
-            {f"{share.kind.value}_name": share.name, "permission_level": share.level} for share in shares
+            {
+                f"{share.kind.value}_name": share.name,
+                "permission_level": share.level,
+                "is_known": queries.is_known(identity, share.principal),
+            }
+            for share in shares
         ]
     }
 

@@ -1,8 +1,8 @@
 """Small aggregates over one table, over HTTP, compared with DuckDB with two threads on the same files.
 
-Run `python -m tests.bench.bench_aggregates [--repeat 25] [--rows 4000000] [--folder FOLDER] [--only NAME …]`. The table has 16 columns in
-4 files; the result cache is off. Prints each query's median on either side in ms and their ratio, after the answers
-were compared; sides alternate. With a folder the table is stored there for the next run.
+Run `python -m tests.bench.bench_aggregates [--repeat 25] [--rows 4000000] [--folder FOLDER] [--only NAME …]`. The
+table has 16 columns in 4 files; the result cache is off. Prints each query's median on either side in ms and their
+ratio, after the answers were compared; sides alternate. With a folder the table is stored there for the next run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from tests.server_process import ServerProcess
 FILES = 4
 MAKE = """
 SELECT
-    i AS id, i * 7 % 1000003 AS user_id, 'country_' || (i * 31 % 20) AS country, 'product_' || (i * 17 % 500) AS product,
+    i AS id, i * 7 % 1000003 AS user_id,
+    'country_' || (i * 31 % 20) AS country, 'product_' || (i * 17 % 500) AS product,
     DATE '2023-01-01' + CAST(i * 13 % 730 AS INT) AS day,
     TIMESTAMP '2023-01-01' + INTERVAL 1 SECOND * (i * 11 % 63072000) AS at,
     CAST(hash(i) % 1000000 / 100.0 AS DECIMAL(12, 2)) AS amount, CAST(i % 97 / 100.0 AS DECIMAL(4, 2)) AS discount,

@@ -56,7 +56,7 @@ def main() -> None:
     options.add_argument("--warm", type=int, default=3, help="rounds before, while Java compiles what they run")
     options.add_argument("--scale", type=float, default=0.2, help="of TPC-H")
     options.add_argument("--tpch", type=Path, help="where the tables are, or will be")
-    options.add_argument("--tpcds", type=Path, default=Path("/tmp/tpcds_sf1"), help="as bench_tpcds makes it")
+    options.add_argument("--tpcds", type=Path, help="where the tables are, or will be, as bench_tpcds makes them")
     options.add_argument("--results", type=Path)
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as own, two_core_spark(memory="4g") as driver:
@@ -74,12 +74,14 @@ def main() -> None:
 def _workload(workload: str, own: Path, arguments: argparse.Namespace) -> tuple[Path, dict[str, Text]]:
     """Returns the folder of a workload's tables, and its queries."""
     if workload == "tpcds":
-        oracle = Oracle(1, arguments.tpcds / "tpcds.duckdb")
-        if not (arguments.tpcds / "lake").exists():
-            oracle.write_tables(arguments.tpcds / "lake")
+        folder = arguments.tpcds or own / "tpcds"
+        folder.mkdir(parents=True, exist_ok=True)
+        oracle = Oracle(1, folder / "tpcds.duckdb")
+        if not (folder / "lake").exists():
+            oracle.write_tables(folder / "lake")
         texts = {f"Q{number}": spark_text(text) for number, text in oracle.queries.items()}
         oracle.close()
-        return arguments.tpcds / "lake", {name: _constant(text) for name, text in texts.items()}
+        return folder / "lake", {name: _constant(text) for name, text in texts.items()}
     folder = arguments.tpch or own / "tpch"
     if not (folder / "supplier").exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -173,7 +173,8 @@ def test_the_schemas_of_system(catalog: Catalog) -> None:
     names = [entry.name.schema for entry in view.schemas(CatalogName("SYSTEM"))]
     assert names == ["access", "gateway", "information_schema"]
     assert [entry.name.schema for entry in user.find_schemas("system", lambda name: name != "gateway")] == [
-        "information_schema"
+        "access",
+        "information_schema",
     ]
     assert "system" not in [entry.name.catalog for entry in view.catalogs()]
     with pytest.raises(SqlError, match="Did you mean `system`.`gateway`"):

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from catalog.conditions import CatalogNotWritable, CatalogUnreadable
+from catalog.conditions import CatalogNotWritable, SavedQueryUnreadable
 from catalog.grants.privileges import PrincipalKind
 from catalog.queries.queries import (
     Level,
@@ -97,13 +98,83 @@ def test_unknown_right_makes_a_query_unreadable() -> None:
         query_from_json(fields)
 
 
-def test_unreadable_query_leaves_the_catalog_readable(tmp_path: Path) -> None:
-    open_queries(str(tmp_path)).change(lambda state: with_queries(state, FULL))
-    (file,) = (tmp_path / "queries/objects").iterdir()
-    file.write_text("{")
-    with pytest.raises(CatalogUnreadable):
-        open_queries(str(tmp_path)).load()
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-20])
+
+
+def give_away(file: Path) -> None:
+    file.write_text(file.read_text().replace('"owner": "zoë"', '"owner": "ann"'))
+
+
+def put_another_query(file: Path) -> None:
+    file.write_text(file.read_text().replace('"id": "a"', '"id": "b"'))
+
+
+def put_a_version_that_is_no_number(file: Path) -> None:
+    file.write_text(file.read_text().replace('"version": 3', '"version": "three"'))
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (truncate, "no JSON"),
+        (put_a_version_that_is_no_number, "Expected `int`"),
+        (give_away, "it belongs to ann, and not to zoë"),
+        (put_another_query, "it describes b"),
+        (Path.unlink, "No such file"),
+    ],
+)
+def test_unreadable_query_leaves_the_others_readable(
+    tmp_path: Path, damage: Callable[[Path], None], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    open_queries(str(tmp_path)).change(lambda state: with_queries(state, query("a"), query("c")))
+    (file,) = (tmp_path / "queries/objects").glob("a@*")
+    damage(file)
+    store = open_queries(str(tmp_path))
+    for _ in range(2):
+        state = store.load()
+        assert set(state.queries) == {"c"}
+        assert (state.unreadable["a"].label, list(state.unreadable)) == ("zoë", ["a"])
+        assert reason in state.unreadable["a"].reason
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert file.name in line and reason in line
+    store.change(lambda state: with_queries(state, query("d")))
+    assert set(open_queries(str(tmp_path)).load().unreadable) == {"a"}, "it stays for whoever restores the file"
+    with pytest.raises(SavedQueryUnreadable, match="query a "):
+        dump_queries(store.load())
+    store.change(lambda state: without_queries(state, ["a"]))
+    assert set(store.load().queries) == {"c", "d"} and not store.load().unreadable
     assert FileStore(LocalFiles(str(tmp_path))).load().generation == 0
+
+
+def test_file_that_cannot_be_opened_is_read_again_by_the_next_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_queries(str(tmp_path)).change(lambda state: with_queries(state, query("a"), query("c")))
+    store, read = open_queries(str(tmp_path)), LocalFiles.read
+
+    def fails(files: LocalFiles, path: str) -> bytes:
+        if path.startswith("objects/a@"):
+            raise PermissionError(13, "Permission denied")
+        return read(files, path)
+
+    monkeypatch.setattr(LocalFiles, "read", fails)
+    assert store.load().unreadable["a"].reason == "Permission denied"
+    assert set(store.change(lambda state: with_queries(state, query("d"))).queries) == {"c", "d"}
+    monkeypatch.undo()
+    assert set(store.load().queries) == {"a", "c", "d"} and not store.load().unreadable
+
+
+def test_unreadable_query_of_an_earlier_release_has_no_known_owner(tmp_path: Path) -> None:
+    open_queries(str(tmp_path)).change(lambda state: with_queries(state, query("a")))
+    (generation,) = (tmp_path / "queries/generations").glob("*1.json")
+    record = json.loads(generation.read_text())
+    del record["labels"]
+    generation.write_text(json.dumps(record))
+    assert set(open_queries(str(tmp_path)).load().queries) == {"a"}
+    (file,) = (tmp_path / "queries/objects").glob("a@*")
+    truncate(file)
+    assert open_queries(str(tmp_path)).load().unreadable["a"].label is None
 
 
 def test_servers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:

@@ -49,6 +49,10 @@ def test_error_position_is_highlighted(page: Page) -> None:
     run(page, "SELECT 1;\nSELECT nope FROM weather")
     expect(page.get_by_role("alert")).to_contain_text("`nope` cannot be resolved")
     expect(page.locator(".cm-lintRange-error")).to_have_text("nope")
+    run(page, "SELECT 1;\nSELECT weathr.day\nFROM weathr")
+    expect(page.get_by_role("alert")).to_contain_text("`weathr` cannot be found")
+    expect(page.get_by_role("alert").get_by_role("button", name="Line 3, column 6")).to_be_visible()
+    expect(page.locator(".cm-lintRange-error")).to_have_text("weathr")
 
 
 def test_rows_are_fetched_where_they_are_looked_at(page: Page) -> None:

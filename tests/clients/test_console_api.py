@@ -76,10 +76,21 @@ def test_statistics_and_lineage_of_a_table(server: RealServer) -> None:
     answer = ask(server, "GET", of_table("column_statistics", "shop", "measured"))
     assert (answer["rows"], [each["null_count"] for each in answer["columns"]]) == (10, [0, 1])
     assert [answer["columns"][0][name] for name in ("type", "min", "max", "is_exact")] == ["bigint", "0", "9", True]
-    view = {"catalog": "spark_catalog", "schema": "shop", "name": "of_measured", "type": "VIEW"}
+    view: dict[str, object] = {"catalog": "spark_catalog", "schema": "shop", "name": "of_measured", "type": "VIEW"}
+    own = dict.fromkeys(("path", "user", "statement_id", "first_ms", "last_ms", "count"))
+    view |= own | {"statement_type": "VIEW", "columns": []}
     table = view | {"name": "measured", "type": "TABLE"}
     assert ask(server, "GET", of_table("lineage", "shop", "measured")) == {"upstream": [], "downstream": [view]}
     assert ask(server, "GET", of_table("lineage", "shop", "of_measured")) == {"upstream": [table], "downstream": []}
+    http.run("CREATE OR REPLACE TABLE shop.of_both AS SELECT n FROM shop.of_measured")
+    (found,) = ask(server, "GET", of_table("lineage", "shop", "of_measured"))["downstream"]
+    assert {key: found[key] for key in ("name", "type", "statement_type", "count")} == {
+        "name": "of_both",
+        "type": "TABLE",
+        "statement_type": "CREATE OR REPLACE TABLE AS SELECT",
+        "count": 1,
+    }
+    assert found["first_ms"] == found["last_ms"] > 0 and len(found["statement_id"]) == 36
 
 
 def test_saved_query_runs_with_its_parameters(server: RealServer) -> None:

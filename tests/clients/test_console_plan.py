@@ -51,8 +51,19 @@ def test_keys_move_between_operators_and_zoom(page: Page) -> None:
     expect(shown.locator(".plan-text")).to_contain_text(re.compile(r"\n +Scan parquet \(shop.orders; "))
 
 
-def test_answers_without_a_plan_say_why(page: Page) -> None:
+def test_cached_result_has_the_plan_of_its_first_run(page: Page) -> None:
     query = "SELECT channel, max(order_id + 9) FROM shop.orders GROUP BY channel"
     profile(page, query)
     shown = profile(page, query)
     expect(shown).to_contain_text("The rows came from the result cache, and nothing was executed.")
+    expect(shown).to_contain_text(re.compile(r"are those of the run at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\."))
+    expect(
+        shown.get_by_role("group", name="Executed plan").get_by_role("button", name=re.compile("^Scan"))
+    ).to_have_count(1)
+
+
+def test_answer_from_the_log_shows_the_statistics_used(page: Page) -> None:
+    shown = profile(page, "SELECT count(*), max(order_date) FROM shop.orders")
+    expect(shown).to_contain_text("The answer came from the table's log, and no data file was read.")
+    expect(shown).to_contain_text(re.compile(r"Version 0 of `spark_catalog`.`shop`.`orders`: statistics of \d+ files"))
+    expect(shown.locator("code.mark")).to_have_text(["count(*)", "max(order_date)"])

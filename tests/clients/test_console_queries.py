@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from catalog.queries.store import QueryStore
+from catalog.store.files import LocalFiles
+from engine.saved_queries import SavedQueries
 from tests.clients.console_pages import browser, choose, new_tab, opened
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.security.secure_server import SecureServer
@@ -128,7 +131,10 @@ def test_shared_query_opens_by_its_link_for_whom_it_is_shared_with(browser: Brow
         command(ann, "Revenue", "Share…")
         ann.get_by_label("User or group", exact=True).fill("nobody")
         ann.get_by_role("dialog").get_by_role("button", name="Save").click()
-        expect(ann.get_by_role("alert")).to_contain_text("nobody")
+        expect(ann.locator(".notices")).to_contain_text("The server has never seen nobody: check the spelling")
+        command(ann, "Revenue", "Share…")
+        expect(ann.locator(".share-list li")).to_contain_text("nobody (never seen by this server)")
+        ann.get_by_role("button", name="Remove nobody").click()
         ann.get_by_label("User or group", exact=True).fill("bob")
         ann.get_by_role("dialog").get_by_role("button", name="Add").click()
         expect(ann.locator(".share-list li")).to_contain_text("bob")
@@ -167,3 +173,23 @@ def test_change_of_another_user_is_a_conflict(browser: Browser, server: SecureSe
         ann.get_by_role("button", name="Discard my changes").click()
         expect(ann.locator(".cm-content")).to_have_text("ROWS 5")
         expect(ann.locator(".unsaved")).to_have_count(0)
+
+
+def test_unreadable_query_is_named_and_can_be_deleted(browser: Browser, tmp_path: Path, server: SecureServer) -> None:
+    store = QueryStore(LocalFiles(str(tmp_path / "catalog/queries")))
+    server.engine.saved_queries = SavedQueries(store, server.engine.catalog)
+    with logged_in(browser, server, "ann") as page:
+        save(page, "ROWS 3", "Revenue", "/")
+        save(page, "ROWS 4", "Stock", "/")
+        broken = page.url.split("/")[-1]
+        (file,) = (tmp_path / "catalog/queries/objects").glob(f"{broken}@*")
+        file.write_text("{")
+        store = QueryStore(LocalFiles(str(tmp_path / "catalog/queries")))
+        server.engine.saved_queries = SavedQueries(store, server.engine.catalog)
+        queries(page)
+        expect(page.get_by_role("alert")).to_contain_text(f"The query {broken} cannot be read: no JSON")
+        expect(page.get_by_role("button", name="Revenue", exact=True)).to_be_visible()
+        page.get_by_role("button", name=f"Delete the query {broken}").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(page.get_by_role("alert")).to_have_count(0)
+        expect(page.get_by_role("button", name="Revenue", exact=True)).to_be_visible()

@@ -123,6 +123,20 @@ def test_many_columns_and_a_long_name_stay_usable(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 720})
 
 
+@pytest.mark.parametrize("part", ["Columns", "Statistics", "History", "Files", "Properties"])
+def test_parts_fit_a_narrow_screen_without_broken_words(page: Page, part: str) -> None:
+    view = show(page, "t", part)
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(view.locator("table.list, .empty-state").first).to_be_visible()
+    assert view.evaluate("(view) => view.scrollWidth <= view.clientWidth")
+    if part == "Columns":
+        row = view.locator("tbody tr").first
+        name, kind = (row.locator(place).bounding_box() for place in (".long-name", "td.code >> nth=0"))
+        assert name and kind and kind["y"] >= name["y"] + name["height"]
+        assert kind["height"] < 30, "the type is on one line"
+    page.set_viewport_size({"width": 1280, "height": 720})
+
+
 def test_a_table_without_files_says_so(page: Page, server: RealServer) -> None:
     server.http().run("CREATE TABLE paged.empty (id INT)")
     view = show(page, "empty", "Files")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,8 @@ def client(server: RealServer) -> Iterator[HttpClient]:
         "CREATE SCHEMA planned",
         "CREATE TABLE planned.t (id BIGINT, part INT) PARTITIONED BY (part)",
         "INSERT INTO planned.t SELECT id, CAST(id % 4 AS INT) FROM range(1000)",
+        "CREATE TABLE planned.numbers (id BIGINT, part INT) PARTITIONED BY (part)",
+        "INSERT INTO planned.numbers SELECT id, CAST(id % 4 AS INT) FROM range(100)",
         "CREATE TABLE planned.filtered AS SELECT * FROM planned.t",
         "CREATE FUNCTION planned.is_small(id BIGINT) RETURNS BOOLEAN RETURN id < 654321",
         "ALTER TABLE planned.filtered SET ROW FILTER planned.is_small ON (id)",
@@ -64,11 +67,36 @@ def test_writes_have_plans(client: HttpClient) -> None:
 
 
 def test_answers_without_a_plan_say_why(client: HttpClient) -> None:
-    query = "SELECT sum(id * 3) FROM planned.t WHERE part = 1"
-    assert plans(client, query)["reason"] is None
-    assert plans(client, query) | {"statement_id": ""} == {"statement_id": "", "reason": "FROM_CACHE", "plans": []}
-    assert plans(client, "SELECT count(*) FROM planned.t")["reason"] == "NOT_RECORDED"
     assert plans(client, "BEGIN SELECT sum(id * 5) FROM planned.t; END")["reason"] == "SCRIPT"
+    assert plans(client, "SHOW SCHEMAS")["reason"] == "NOT_RECORDED"
+
+
+def test_cached_answer_has_the_plan_of_the_statement_that_computed_it(client: HttpClient) -> None:
+    query = "SELECT sum(id * 3) FROM planned.t WHERE part = 1"
+    first, again = plans(client, query), plans(client, query)
+    assert (first["reason"], again["reason"]) == (None, "FROM_CACHE")
+    assert again["plans"] == first["plans"] != []
+
+
+def test_answer_from_the_log_reports_the_statistics_used(client: HttpClient) -> None:
+    answer = plans(client, "SELECT count(*), max(id) AS last FROM planned.numbers WHERE part = 1")
+    assert (answer["reason"], answer["plans"]) == ("FROM_LOG", [])
+    assert answer["log_answer"] == {
+        "table": "`spark_catalog`.`planned`.`numbers`",
+        "version": 1,
+        "files": 1,
+        "statistics": ["count(*)", "max(id)"],
+    }
+    assert plans(client, "SELECT count(*) FROM planned.filtered")["log_answer"] is None
+
+
+def test_repeated_tasks_have_the_plan_of_their_first_run(client: HttpClient) -> None:
+    with_session = client.session(use_cached_result="false")
+    query = "SELECT id, id + 13 AS later FROM planned.numbers WHERE part = 2"
+    first, again = plans(with_session, query), plans(with_session, query)
+    with_session.close()
+    assert (first["reason"], again["reason"]) == (None, "REPEATED")
+    assert again["plans"] == first["plans"] != []
 
 
 @pytest.mark.parametrize(
@@ -88,3 +116,18 @@ def test_plans_over_protected_tables_are_hidden(client: HttpClient, text: str) -
 def test_unknown_statement_has_no_plan(client: HttpClient) -> None:
     with pytest.raises(HttpRefused, match="404|RESOURCE_DOES_NOT_EXIST"):
         client.ask("GET", "/statements/00000000-0000-0000-0000-000000000000/plan")
+
+
+def test_plans_of_merge_name_the_tables_of_all_its_queries(client: HttpClient) -> None:
+    answer = plans(
+        client,
+        "MERGE INTO planned.t USING planned.numbers AS s ON t.id = s.id + 990"
+        " WHEN MATCHED THEN UPDATE SET part = s.part"
+        " WHEN NOT MATCHED THEN INSERT (id, part) VALUES (s.id + 990, s.part)",
+    )
+    scans = [node["description"] for plan in answer["plans"] for node in plan["nodes"] if "Scan" in node["name"]]
+    named = [re.findall(r"\[(`.*?`)\]", scan) for scan in scans]
+    assert len(scans) > 1 and {name for (name,) in named} == {
+        "`spark_catalog`.`planned`.`t`",
+        "`spark_catalog`.`planned`.`numbers`",
+    }

@@ -19,11 +19,12 @@ from unittest.mock import patch
 
 from werkzeug.test import TestResponse
 
+from catalog.lineage.recorder import LineageRecorder
 from engine.cache.result_cache import ResultCache
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.delta.spec.features import FEATURES, READS, WRITES
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
-from engine.main import snapshot_metrics
+from engine.main import lineage_metrics, snapshot_metrics
 from engine.runtime.jvm_statistics import JvmStatistics
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.settings import SETTINGS, declare_settings
@@ -125,7 +126,12 @@ def metric_families() -> list[MetricFamily]:
     supervisor = SimpleNamespace(restarts=0, process=process)
     driver = SparkDriver(supervisor, SimpleNamespace(path=Path()), None)  # type: ignore[arg-type]
     engine, lifecycle = ArrowEngine(), Lifecycle()
-    engine.families = (*snapshot_metrics(SnapshotCache(1)), *ResultCache(1, 1).metrics(), *driver.metrics())
+    engine.families = (
+        *snapshot_metrics(SnapshotCache(1)),
+        *lineage_metrics(LineageRecorder()),
+        *ResultCache(1, 1).metrics(),
+        *driver.metrics(),
+    )
     registry = Registry(engine, Limits(linger_s=0))
     lifecycle.become_ready(registry, Ports(thrift=10000, http=8080))
     client = LocalClient(create_app(lifecycle, Anonymous(), HttpOptions(threads=2)), TestResponse)

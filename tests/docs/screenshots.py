@@ -151,6 +151,7 @@ def _take(
             if name in _PAGES:
                 _PAGES[name](page, server.url)
                 page.wait_for_load_state("networkidle") if name in ("connect", "login") else page.wait_for_timeout(1500)
+                page.mouse.move(0, 0)  # no element is shown as hovered
                 _write(page, f"console-{name}{suffix}")
 
 

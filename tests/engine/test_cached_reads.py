@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.profile import Profile
 from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import run, table
@@ -59,6 +61,22 @@ def is_cached(
     list(result.batches())
     result.close()
     return request.profile.is_from_cache
+
+
+def profile_of(session: LakeSession, text: str, identity: Identity = ANN) -> Profile:
+    request = StatementRequest(identity=identity)
+    with closing(session.execute(text, request)) as result:
+        list(result.batches())
+    return request.profile
+
+
+def test_plan_of_the_first_run_is_for_its_user_only(session: LakeSession) -> None:
+    query = "SELECT c, max(n + 71) FROM sold GROUP BY c"
+    first = profile_of(session, query)
+    assert len(first.plans) == 1
+    again, other = profile_of(session, query), profile_of(session, query, BEN)
+    assert again.is_from_cache and again.plans == first.plans
+    assert other.is_from_cache and other.plans == ()
 
 
 REPEATED = (

@@ -108,6 +108,13 @@ def test_columns_of_writes(people: Watched) -> None:
     columns, others = shown(lineage)
     assert "t.c:I" in columns["u.x"].split() and columns["u.a"] == "u.a:I"
     assert "t.a" in others and "t.b" not in others
+    lineage, _ = people.lineage_of(
+        "MERGE INTO shop.u USING (SELECT a, c FROM shop.t WHERE d > 0) s ON u.a = s.a "
+        "WHEN MATCHED THEN UPDATE SET x = s.c"
+    )
+    columns, others = shown(lineage)
+    assert "t.c:I" in columns["u.x"].split(), "the source was materialized"
+    assert {"t.a", "t.d"} <= set(others.split())
 
 
 def test_lineage_is_not_computed_without_listener(people: Watched) -> None:

@@ -48,21 +48,17 @@ def test_registry_in_java_has_rules_of_python(spark_driver: SparkDriver) -> None
 
 
 def test_profile_counts_rules_that_change_plan(switch: LakeSession) -> None:
-    assert run(switch, LOOKUP) == (
-        [("7",)],
-        {"pointLookups": 1, "singleTaskExecution": 1, "staticPlans": 1},
-    )
-    assert run(switch, LOOKUP) == ([("7",)], {"planCache": 1})
+    assert run(switch, LOOKUP) == ([("7",)], {"pointLookups": 1, "singleTaskExecution": 1, "staticPlans": 1})
+    rows, rules = run(switch, LOOKUP)
+    assert rows == [("7",)] and rules["planCache"] == 1 and "pointLookups" not in rules
     assert run(switch, "SELECT 1") == ([(1,)], {})
 
 
 def test_rule_that_is_off_changes_no_plan(switch: LakeSession) -> None:
     assert "pointLookups" in run(switch, LOOKUP.replace("7", "8"))[1]
     run(switch, f"SET {rule_setting('pointLookups')} = false")
-    assert run(switch, LOOKUP.replace("7", "8")) == (
-        [("8",)],
-        {"singleTaskExecution": 1, "staticPlans": 1},
-    )
+    rows, rules = run(switch, LOOKUP.replace("7", "8"))
+    assert rows == [("8",)] and "singleTaskExecution" in rules and "pointLookups" not in rules
 
 
 def test_all_rules_off_leave_answer_and_no_rule(switch: LakeSession) -> None:
@@ -75,11 +71,11 @@ def test_all_rules_off_leave_answer_and_no_rule(switch: LakeSession) -> None:
 def test_plan_cache_key_contains_switches(switch: LakeSession) -> None:
     text = LOOKUP.replace("7", "10")
     run(switch, text)
-    assert run(switch, text)[1] == {"planCache": 1}
+    assert "planCache" in run(switch, text)[1]
     run(switch, f"SET {rule_setting('pointLookups')} = false")
     assert "planCache" not in run(switch, text)[1]
     run(switch, f"RESET {rule_setting('pointLookups')}")
-    assert run(switch, text)[1] == {"planCache": 1}
+    assert "planCache" in run(switch, text)[1]
 
 
 def test_plan_cache_that_is_off_caches_no_plan(switch: LakeSession) -> None:

@@ -145,7 +145,7 @@ def test_copied_rows_may_violate_constraints(session: LakeSession, lake: Path) -
     assert [len(files) for files in files_of(lake, "ruled", 2)] == [1, 1]
     for change, condition in (
         ("n = -1", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
-        ("n = NULL", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"),
+        ("n = NULL", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),  # before NOT NULL, as in Delta
         ("s = named_struct('x', NULL)", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"),
         ("v = 'long'", "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"),
         ("g = 6", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),

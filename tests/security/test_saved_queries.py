@@ -198,7 +198,9 @@ def test_share_reaches_groups_and_everybody(server: SecureServer) -> None:
         expect(share(server, made, {"group_name": group, "permission_level": "CAN_VIEW"}, by="zoë"))
         expect(get(server, made, "bob"))
         listed = expect(server.ask("GET", f"{QUERIES}/{made['id']}/permissions", **basic("zoë")))
-        assert listed == {"access_control_list": [{"group_name": group, "permission_level": "CAN_VIEW"}]}
+        assert listed == {
+            "access_control_list": [{"group_name": group, "permission_level": "CAN_VIEW", "is_known": True}]
+        }
         expect(get(server, made, "ann"), 404 if group == "analysts" else 200)
         expect(share(server, made, by="zoë"))
     of_ann = save(server)  # in the login's group staff
@@ -207,7 +209,8 @@ def test_share_reaches_groups_and_everybody(server: SecureServer) -> None:
 
 def test_dropped_group_leaves_no_right_to_a_new_group_with_its_name(server: SecureServer) -> None:
     catalog = server.engine.catalog
-    catalog.on_group_drop = server.engine.saved_queries._store.forget_group
+    forget_group = server.engine.saved_queries._store.forget_group
+    catalog.on_change = lambda change: forget_group(change.name) if isinstance(change, DropGroup) else None
     catalog.change(CreateGroup(GroupEntry(name="team", members=(user("zoë"),))))
     made, other = save(server), save(server)
     for query in (made, other):
@@ -221,15 +224,26 @@ def test_dropped_group_leaves_no_right_to_a_new_group_with_its_name(server: Secu
     for query in (made, other):
         expect(get(server, query, "bob"), 404)
     listed = expect(server.ask("GET", f"{QUERIES}/{other['id']}/permissions", **basic("ann")))
-    assert listed["access_control_list"] == [{"user_name": "zoë", "permission_level": "CAN_EDIT"}]
+    assert listed["access_control_list"] == [{"user_name": "zoë", "permission_level": "CAN_EDIT", "is_known": True}]
 
 
 @pytest.mark.parametrize("principal", [{"user_name": "bbo"}, {"user_name": "Bob"}, {"group_name": "analists"}])
-def test_unknown_principal_is_rejected(server: SecureServer, principal: dict[str, str]) -> None:
+def test_principal_that_was_never_seen_gets_a_right_and_is_reported(
+    server: SecureServer, principal: dict[str, str]
+) -> None:
+    made = save(server)
+    shares = ({"user_name": "bob", "permission_level": "CAN_VIEW"}, principal | {"permission_level": "CAN_EDIT"})
+    shared = expect(share(server, made, *shares))["access_control_list"]
+    assert shared == [shares[0] | {"is_known": True}, shares[1] | {"is_known": False}]
+    assert expect(get(server, made, "bob"))["permission"] == "CAN_VIEW"
+
+
+@pytest.mark.parametrize("name", [" bob", "b\tb", "b" * 300])
+def test_name_that_cannot_log_in_is_rejected(server: SecureServer, name: str) -> None:
     made = save(server)
     expect(share(server, made, {"user_name": "bob", "permission_level": "CAN_VIEW"}))
-    refused = expect(share(server, made, principal | {"permission_level": "CAN_VIEW"}), 400)
-    assert refused["condition"] == "PRINCIPAL_DOES_NOT_EXIST"
+    refused = expect(share(server, made, {"user_name": name, "permission_level": "CAN_VIEW"}), 400)
+    assert refused["condition"] == "PRINCIPAL_NAME_INVALID"
     assert expect(get(server, made, "bob"))["permission"] == "CAN_VIEW", "nothing was changed"
 
 
@@ -401,3 +415,28 @@ def test_server_without_log_ins_lets_everybody_own_every_query(folder: Path) -> 
         assert [each["id"] for each in expect(server.ask("GET", QUERIES))["results"]] == [made["id"]]
     finally:
         server.stop()
+
+
+def break_file(folder: Path, query: dict[str, Any], content: str) -> None:
+    (file,) = (folder / "catalog/queries/objects").glob(f"{query['id']}@*")
+    file.write_text(content)
+
+
+def test_unreadable_query_is_named_to_its_owner_and_the_others_stay(server: SecureServer, folder: Path) -> None:
+    save(server, display_name="fine")
+    broken = save(server, display_name="broken")
+    break_file(folder, broken, '{"id"')
+    use_files(server, folder)  # as after a restart
+    for by, is_named in (("ann", True), ("zoë", True), ("bob", False)):
+        listed = expect(server.ask("GET", QUERIES, **basic(by)))
+        assert [each["display_name"] for each in listed["results"]] == (["fine"] if by == "ann" else [])
+        named = [(each["id"], each["owner_user_name"]) for each in listed["unreadable"]]
+        assert named == ([(broken["id"], "ann")] if is_named else [])
+        assert expect(get(server, broken, by), 500 if is_named else 404)["condition"] == (
+            "SAVED_QUERY_UNREADABLE" if is_named else "SAVED_QUERY_NOT_FOUND"
+        )
+    assert "no JSON" in expect(server.ask("GET", QUERIES, **basic("ann")))["unreadable"][0]["reason"]
+    assert server.ask("DELETE", f"{QUERIES}/{broken['id']}", **basic("bob")).status == 404
+    expect(server.ask("DELETE", f"{QUERIES}/{broken['id']}", **basic("ann")))
+    assert expect(server.ask("GET", QUERIES, **basic("ann")))["unreadable"] == []
+    assert names(server) == ["fine"]

@@ -133,6 +133,7 @@ HTTP_ANSWERS = {
         "INVALID_VIEW_TEXT",
         "RESULT_ROWS_DIFFER",
         "RESULT_SPOOL_LOST",
+        "SAVED_QUERY_UNREADABLE",
         "SPARK_ERROR",
         "STATISTICS_EXCEEDED",
     },

@@ -53,9 +53,8 @@ EXCEPTIONS = {
     r"(test_)?optimizer_?[rR]ules|RULES|_RULE_ROWS|(add|lacks|bench)_rules|_rules_of|firedRules|with_rule": (
         "rules of Spark's optimizer"
     ),
-    r"rule_setting|test_rule_(settings|setting_has|is|that).*|test_.*(_rules?_(of|that|setting|off|and|is)_|_reset_rule).*": (
-        "rules of Spark's optimizer"
-    ),
+    r"rule_setting|test_rule_(settings|setting_has|is|that).*": "rules of Spark's optimizer",
+    r"test_.*(_rules?_(of|that|setting|off|and|is)_|_reset_rule).*": "rules of Spark's optimizer",
     r"(do_)?HEAD|_status_of_head_request|.*_head_response_.*": "the HTTP method HEAD",
     r"_?(Head|head|last_head|parse_head|find_head_end|head_bytes|head_s|HEAD|HEAD_BYTES.*|HEAD_END|head_offsets)": (
         "the request line and headers of an HTTP request; the first bytes of a message"

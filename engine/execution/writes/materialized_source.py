@@ -35,9 +35,12 @@ def materialized_rows(storage: Storage, scan: Scan, source: ReadPlan, context: E
     storage.ensure_writable()
     names = Names([source.text]).several("given", len(scan.schema.fields))
     columns = materialized_columns(scan)
-    given = [
-        name for name, field in zip(names, scan.schema.fields, strict=True) if field.data_type is not PrimitiveType.VOID
+    fields = [
+        (name, field.name)
+        for name, field in zip(names, scan.schema.fields, strict=True)
+        if field.data_type is not PrimitiveType.VOID
     ]
+    given = [name for name, _ in fields]
     # Parquet has no type for VOID columns, and a file needs at least one column for its row
     # count.
     if not given:
@@ -53,7 +56,8 @@ def materialized_rows(storage: Storage, scan: Scan, source: ReadPlan, context: E
         stored=columns.to_json(),
         partition_columns=(),
         joins_tasks=True,
-        names=tuple(columns.names),
+        # The names in the lineage of the queries that read the rows.
+        names=tuple(name for _, name in fields),
     )
     name = f"rows kept for {context.request.statement_id}: {scan.relation}"
     target = WriteTarget(folder=storage.root, rules=row_writing, keeps=name)

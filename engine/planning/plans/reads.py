@@ -103,9 +103,14 @@ class EqualityDeletesPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPlan:
-    """A metadata-only query over `table`: column names with their types, and the values from the log."""
+    """A metadata-only query over `table`: column names with their types, and the values from the log.
+
+    The values follow from the `statistics` of so many `files`.
+    """
 
     table: BoundTable
+    files: int
+    statistics: tuple[str, ...]
     columns: tuple[tuple[str, ResultColumn], ...]
     rows: tuple[tuple[object, ...], ...]
 

@@ -82,7 +82,14 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
         return found
     columns, rows = found
     names = (item.name for item in metadata_query.items)
-    return AnswerPlan(table=table, columns=tuple(zip(names, columns, strict=True)), rows=rows)
+    shown = (item.kind.value if item.column is None else f"{item.kind}({item.column})" for item in metadata_query.items)
+    return AnswerPlan(
+        table=table,
+        files=int(np.count_nonzero(selected)),
+        statistics=tuple(shown),
+        columns=tuple(zip(names, columns, strict=True)),
+        rows=rows,
+    )
 
 
 def _is_plain(item: Aggregate, snapshot: TableSnapshot, called: str) -> bool:

@@ -142,5 +142,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=plan_from_analyzed(plan_copy),
         answers_rows=True,
         reports_work=False,
+        lineage_type=lambda _: "COPY INTO",
     ),
 )

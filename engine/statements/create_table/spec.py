@@ -138,6 +138,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         retry=_retry,
         answers_rows=False,
         reports_work=False,
+        lineage_type=lambda statement: f"{statement.mode.removesuffix(' IF NOT EXISTS')} TABLE AS SELECT",
     ),
     change_spec(
         CreateTableLike,
@@ -164,6 +165,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         retry=_retry,
         answers_rows=True,
         reports_work=False,
+        lineage_type=lambda _: "CLONE",
     ),
     change_spec(
         ConvertTable,

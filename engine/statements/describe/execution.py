@@ -46,6 +46,7 @@ from engine.tables.definition import TableDetails
 from engine.tables.keys import is_key_property
 from engine.tables.operations import HISTORY_SCHEMA
 from engine.types.column_paths import field_at, format_name
+from engine.types.partition_terms import IDENTITY, PartitionTerm
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type, sql_struct
 
@@ -303,7 +304,7 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
         table.location if bound.tells_all(table) else None,
         _micros(details.created_ms),
         _micros(details.modified_ms),
-        list(snapshot.partition_columns),
+        list(snapshot.partition_columns) or [_partition_name(term) for term in details.partition_terms],
         [format_name(path) for path in details.clustering_columns],
         snapshot.num_files,
         snapshot.size_bytes,
@@ -312,6 +313,11 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
         list(details.features),
     )
     return Outcome(result=small_result(_DETAIL, [row]))
+
+
+def _partition_name(term: PartitionTerm) -> str:
+    """Returns the column's name, or the transform of a column."""
+    return format_name(term.column) if term.transform == IDENTITY else str(term)
 
 
 def describe_history(bound: BoundStatement, statement: DescribeHistory) -> Outcome:

@@ -129,7 +129,7 @@ def named_principal(bound: BoundStatement, name: PrincipalName) -> Principal:
     authentication accepts every name. Raises `PrincipalUnclear` for an unknown name, and `PrincipalNameInvalid` for a
     name that cannot log in.
     """
-    _ensure_name(name.name)
+    ensure_principal_name(name.name)
     state = bound.view.state
     principal = principal_of(state, name.name, name.kind)
     if name.kind is not None or principal.kind is PrincipalKind.GROUP or bound.view.rights is None:
@@ -139,7 +139,8 @@ def named_principal(bound: BoundStatement, name: PrincipalName) -> Principal:
     return principal
 
 
-def _ensure_name(name: str) -> None:
+def ensure_principal_name(name: str) -> None:
+    """Raises PrincipalNameInvalid for a name that cannot log in."""
     if not name or name != name.strip():
         raise PrincipalNameInvalid(name, "it is empty, or begins or ends with a blank")
     if len(name.encode("utf-8", "replace")) > NAME_BYTES_MAX:

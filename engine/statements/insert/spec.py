@@ -69,5 +69,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=plan_from_analyzed(plan_insert),
         answers_rows=False,
         reports_work=False,
+        lineage_type=lambda _: "INSERT",
     ),
 )

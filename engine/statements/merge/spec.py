@@ -42,5 +42,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=plan_from_analyzed(plan_merge),
         answers_rows=False,
         reports_work=False,
+        lineage_type=lambda _: "MERGE",
     ),
 )

@@ -137,6 +137,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_by_format,
         reports_work=True,
         answers_rows=True,
+        lineage_type=lambda statement: f"CALL {statement.name}",
     ),
     change_spec(
         SnapshotTable,
@@ -149,6 +150,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_by_format,
         answers_rows=True,
         reports_work=False,
+        lineage_type=lambda _: "CALL snapshot",
     ),
     change_spec(
         RegisterTable,

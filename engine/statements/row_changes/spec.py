@@ -48,6 +48,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=plan_from_bound(plan_delete),
         answers_rows=False,
         reports_work=False,
+        lineage_type=lambda _: "DELETE",
     ),
     change_spec(
         Update,
@@ -60,6 +61,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=plan_from_bound(plan_update),
         answers_rows=False,
         reports_work=False,
+        lineage_type=lambda _: "UPDATE",
     ),
     change_spec(
         TruncateTable,

@@ -21,7 +21,7 @@ from engine.runtime.statement import Statement
 from engine.sql.query.values import Query
 from engine.statements.describe.statement import DescribeQuery
 from engine.statements.format_planning import FormatPlanners
-from engine.statements.spec import StatementSpec, effect, never
+from engine.statements.spec import StatementSpec, effect, never, no_lineage
 
 S = TypeVar("S", bound=Statement)
 
@@ -56,6 +56,7 @@ def reading_query(
         retry=never,
         caches_result=caches_result,
         reports_work=False,
+        lineage_type=no_lineage,
         is_read_only=True,
         answers_rows=answers_rows,
     )

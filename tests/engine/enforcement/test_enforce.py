@@ -30,7 +30,7 @@ def test_every_column_has_one_source() -> None:
     assert [item.name for item in done.target_columns] == ["a"]
     assert done.identities == (IDENTITY,)
     assert set(done.constants) == {"s"} and set(done.generated) == {"day"} and set(done.stored_as) == {"s"}
-    assert [check.text for check in done.checks] == ["`i` IS NOT NULL", "a < 9", "a = 1"]
+    assert [check.text for check in done.checks] == ["a < 9", "`i` IS NOT NULL", "a = 1"]
 
 
 def test_a_given_generated_column_is_checked_first() -> None:

@@ -96,6 +96,16 @@ def test_partition_values_are_the_specifications(session: LakeSession) -> None:
     run(session, "DROP TABLE vectors")
 
 
+def test_describe_detail_has_the_partition_columns_and_transforms(session: LakeSession) -> None:
+    run(session, "CREATE TABLE parts (k INT, `a b` STRING, at DATE) USING iceberg PARTITIONED BY (k, `a b`, days(at))")
+    (detail,) = rows(session, "DESCRIBE DETAIL parts")
+    assert detail[7] == ["k", "`a b`", "day(`at`)"]
+    run(session, "CREATE TABLE whole (k INT) USING iceberg")
+    assert rows(session, "DESCRIBE DETAIL whole")[0][7] == []
+    for name in ("parts", "whole"):
+        run(session, f"DROP TABLE {name}")
+
+
 @pytest.mark.parametrize("version", some(("1", "2", "3"), ("1", "3")))
 def test_rows_are_written_for_every_reader(session: LakeSession, version: str) -> None:
     name = f"written{version}"

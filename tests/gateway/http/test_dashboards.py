@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from catalog.lineage.recorder import LineageRecorder
 from engine.cache.result_cache import ResultCache
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
-from engine.main import snapshot_metrics
+from engine.main import lineage_metrics, snapshot_metrics
 from engine.runtime.jvm_statistics import JvmStatistics
 from engine.spark.session import SparkDriver
 from tests.gateway.http.conftest import Api
@@ -33,7 +34,11 @@ def families(api: Api) -> dict[str, Family]:
     process = SimpleNamespace(jvm_statistics=JvmStatistics(*range(11)))
     supervisor = SimpleNamespace(restarts=0, process=process)
     driver = SparkDriver(supervisor, SimpleNamespace(path=Path()), None)  # type: ignore[arg-type]
-    cached = (*snapshot_metrics(SnapshotCache(1)), *ResultCache(1, 1).metrics())
+    cached = (
+        *snapshot_metrics(SnapshotCache(1)),
+        *lineage_metrics(LineageRecorder()),
+        *ResultCache(1, 1).metrics(),
+    )
     api.engine.families = (*cached, *driver.metrics())
     api.submit("SELECT 1", wait_timeout="50s")
     return read_exposition(api.request("GET", "/metrics").text)

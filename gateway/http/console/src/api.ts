@@ -106,6 +106,13 @@ export interface SavedQuery {
   is_shared: boolean;
 }
 
+/** A saved query whose file the server cannot read. */
+export interface UnreadableQuery {
+  id: string;
+  owner_user_name: string | null;
+  reason: string;
+}
+
 export type QueryContent = Pick<
   SavedQuery,
   "display_name" | "description" | "query_text" | "parent_path" | "catalog" | "schema" | "parameters" | "chart"
@@ -115,6 +122,8 @@ export interface AccessEntry {
   user_name?: string;
   group_name?: string;
   permission_level: Exclude<Permission, "OWNER">;
+  /** False for a name that the server has never seen. */
+  is_known?: boolean;
 }
 
 /** An answer with the first rows of the result, as text. */
@@ -248,6 +257,11 @@ export interface QueryRow {
   metrics: { read_bytes: number; pruned_bytes: number };
   stages: { name: string; duration_ms: number }[];
   error_message?: string;
+  condition?: string;
+  hint?: string;
+  line?: number;
+  column?: number;
+  excerpt?: string;
 }
 
 export interface SessionRow {
@@ -268,12 +282,24 @@ export interface TableStatistics {
   columns: { name: string; type: string; min: string | null; max: string | null; is_exact: boolean; null_count: number | null }[];
 }
 
-/** A table or view up or down the lineage that the user may see. */
-export interface Relation {
-  catalog: string;
-  schema: string;
-  name: string;
+/**
+ * An edge of lineage to a table, a view or files that the user may see: by the text of a view, without times, or by all
+ * statements of a type.
+ */
+export interface LineageEdge {
+  catalog: string | null;
+  schema: string | null;
+  name: string | null;
   type: string;
+  /** The files, if it has no name. */
+  path: string | null;
+  statement_type: string;
+  user: string | null;
+  first_ms: number | null;
+  last_ms: number | null;
+  count: number | null;
+  /** Pairs of a source and a target column. */
+  columns: [string, string][];
 }
 
 /** An operator of an executed plan; `cluster` is the node for the generated code that it is a part of. */
@@ -291,6 +317,7 @@ export interface PlanNode {
 
 export interface ExecutedPlan {
   id: number;
+  began_ms: number;
   duration_ms: number | null;
   nodes: PlanNode[];
   /** From an operator to the one that reads its rows. */
@@ -298,9 +325,11 @@ export interface ExecutedPlan {
 }
 
 export interface Plans {
-  /** Why there are no plans. */
-  reason: "RUNNING" | "FROM_CACHE" | "PROTECTED" | "SCRIPT" | "NOT_RECORDED" | null;
+  /** Why there are no plans, or whose they are. */
+  reason: "RUNNING" | "FROM_CACHE" | "FROM_LOG" | "REPEATED" | "PROTECTED" | "SCRIPT" | "NOT_RECORDED" | null;
   plans: ExecutedPlan[];
+  /** The statistics in a table's log that the answer follows from. */
+  log_answer: { table: string; version: Version; files: number; statistics: string[] } | null;
 }
 
 /** Of a column of a result. */
@@ -438,13 +467,15 @@ export const api = {
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
   columnStatistics: (name: TableName) => ask<TableStatistics>("GET", query(`${CATALOG}/column_statistics`, { ...name })),
-  lineage: (name: TableName) => ask<{ upstream: Relation[]; downstream: Relation[] }>("GET", query(`${CATALOG}/lineage`, { ...name })),
+  lineage: (name: TableName) => ask<{ upstream: LineageEdge[]; downstream: LineageEdge[] }>("GET", query(`${CATALOG}/lineage`, { ...name })),
   versions: async (name: TableName) =>
     (await ask<{ versions: VersionRow[] }>("GET", query(`${CATALOG}/versions`, { ...name }))).versions,
   files: async (name: TableName, version?: Version, limit = 1000) =>
     (await ask<{ files: FileRow[] }>("GET", query(`${CATALOG}/files`, { ...name, version, limit }))).files,
   queries: (filters: { text: string; user: string; status: string }) =>
     ask<{ res: QueryRow[]; has_next_page: boolean }>("GET", query(`${SQL}/history/queries`, { ...filters, max_results: QUERIES_MAX })),
+  findQuery: async (id: string) =>
+    (await ask<{ res: QueryRow[] }>("GET", query(`${SQL}/history/queries`, { text: id, max_results: QUERIES_MAX }))).res.find((row) => row.query_id === id),
   cancelQuery: (id: string) => ask<object>("POST", `${SQL}/history/queries/${id}/cancel`),
   tokens: async () => (await ask<{ token_infos: TokenRow[] }>("GET", "api/2.0/token/list")).token_infos,
   createToken: (comment: string, lifetime_seconds: number, scope: TokenRow["scope"]) =>
@@ -456,8 +487,8 @@ export const api = {
   functions: async (catalog?: string, schema?: string) =>
     (await ask<{ functions: FunctionRow[] }>("GET", query(`${CATALOG}/functions`, { catalog, schema }))).functions,
   format: (statement: string) => ask<{ statement: string }>("POST", `${SQL}/format`, { statement }),
-  savedQueries: async (text: string) =>
-    (await ask<{ results: SavedQuery[] }>("GET", query(`${SQL}/queries`, { text }))).results,
+  savedQueries: (text: string) =>
+    ask<{ results: SavedQuery[]; unreadable: UnreadableQuery[] }>("GET", query(`${SQL}/queries`, { text })),
   savedQuery: (id: string) => ask<SavedQuery>("GET", `${SQL}/queries/${encodeURIComponent(id)}`),
   createQuery: (content: QueryContent) => ask<SavedQuery>("POST", `${SQL}/queries`, { query: content }),
   changeQuery: (id: string, content: Partial<QueryContent>, etag?: string) =>
@@ -466,7 +497,9 @@ export const api = {
   queryAccess: async (id: string) =>
     (await ask<{ access_control_list: AccessEntry[] }>("GET", `${SQL}/queries/${id}/permissions`)).access_control_list,
   shareQuery: (id: string, entries: AccessEntry[]) =>
-    ask<object>("PUT", `${SQL}/queries/${id}/permissions`, { access_control_list: entries }),
+    ask<{ access_control_list: AccessEntry[] }>("PUT", `${SQL}/queries/${id}/permissions`, {
+      access_control_list: entries.map(({ is_known: _, ...entry }) => entry),
+    }),
   moveFolder: (path: string, new_path: string) =>
     ask<{ moved: number }>("POST", `${SQL}/queries/folders/move`, { path, new_path }),
   deleteFolder: (path: string) => ask<{ deleted: number }>("POST", `${SQL}/queries/folders/delete`, { path }),

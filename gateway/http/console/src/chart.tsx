@@ -206,8 +206,14 @@ function usesGroup({ kind, group }: ChartChoice): boolean {
   return group !== undefined && kind !== "histogram" && kind !== "pie";
 }
 
+/** The colors of the theme as an element has them; a custom property itself has the colors of both themes. */
 function colorsOf(node: HTMLElement): Colors {
-  const style = getComputedStyle(node);
-  const color = (name: string) => style.getPropertyValue(name).trim();
-  return { ink: color("--ink"), faint: color("--faint"), line: color("--line"), ground: color("--raised") };
+  const probe = node.appendChild(document.createElement("span"));
+  const color = (name: string) => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const colors = { ink: color("--ink"), faint: color("--faint"), line: color("--line"), ground: color("--raised") };
+  probe.remove();
+  return colors;
 }

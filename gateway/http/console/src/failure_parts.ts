@@ -34,12 +34,11 @@ export function lineAndColumn(text: string, offset: number): { line: number; col
   return { line: lines.length, column: [...(lines.at(-1) ?? "")].length + 1 };
 }
 
-type Placed = Pick<Failure, "message" | "line" | "column" | "view" | "inside">;
+type Placed = Pick<Failure, "line" | "column" | "view" | "inside">;
 
 /**
  * The part of a statement that an error is about. An error in a view marks the view's name, since its line and column
- * count in the view's text. Without a position, and in the text of EXECUTE IMMEDIATE, it is the first name in backquotes
- * of the message that the statement has.
+ * count in the view's text. Undefined without a position, and for the text of EXECUTE IMMEDIATE.
  */
 export function errorRange(statement: string, failure: Placed): Piece | undefined {
   if (failure.line && !failure.view && !failure.inside) {
@@ -48,10 +47,10 @@ export function errorRange(statement: string, failure: Placed): Piece | undefine
     // The server counts characters, and a string here has two units for some.
     const before = [...(lines[failure.line - 1] ?? "")].slice(0, Math.max(0, (failure.column ?? 1) - 1)).join("");
     const from = Math.min(statement.length, start + before.length);
-    const word = /^[\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]*)*/u.exec(statement.slice(from));
+    const word = /^(?:[\p{L}\p{N}_]+|`(?:[^`]|``)+`)(?:\.(?:[\p{L}_][\p{L}\p{N}_]*|`(?:[^`]|``)+`))*/u.exec(statement.slice(from));
     return { from, to: Math.min(statement.length, from + Math.max(1, word?.[0].length ?? 1)) };
   }
-  const names = (failure.view ?? failure.message).matchAll(/`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*/g);
+  const names = (failure.view ?? "").matchAll(/`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*/g);
   for (const [written] of names) {
     const name = (/`((?:[^`]|``)+)`$/.exec(written)?.[1] ?? "").replaceAll("``", "`");
     const found = new RegExp(`(?<![\\p{L}\\p{N}_])${escaped(name)}(?![\\p{L}\\p{N}_])`, "iu").exec(statement);

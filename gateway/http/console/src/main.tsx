@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { api } from "./api";
 import { addRoute, startRouter } from "./router";
-import { openResult } from "./results_link";
+import { openResult, showLinked } from "./results_link";
 import { resumeRuns } from "./runner";
 import { openQuery } from "./saved_queries";
 import { Shell } from "./shell";
@@ -27,7 +27,7 @@ async function start(): Promise<void> {
   }
   currentUser.value = me;
   restoreTabs(me.userName);
-  for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRuns(tab);
+  for (const tab of tabs.peek()) if (tab.kind === "sql") void (tab.isLinked ? showLinked(tab) : resumeRuns(tab));
   addRoute("query", ([id = ""]) => openQuery(id));
   addRoute("result", ([id = ""]) => openResult(id));
   await startRouter();

@@ -11,6 +11,7 @@ function node(id: number, name: string, given: Partial<PlanNode> = {}): PlanNode
 const read = { table: "`c`.`s`.`t`", version: 1, files: 1, files_after_partitions: 2, files_total: 5, bytes: 2048, bytes_total: 9000 };
 const PLAN: ExecutedPlan = {
   id: 1,
+  began_ms: 0,
   duration_ms: 10,
   nodes: [
     node(0, "Code", { time_ms: 1500 }),

@@ -1,7 +1,8 @@
 // The executed plan of a statement as a graph that can be moved and zoomed, with details of an operator, or as text.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { api, type ExecutedPlan, type PlanNode } from "./api";
-import { formatDuration } from "./format";
+import { api, type ExecutedPlan, type PlanNode, type Plans } from "./api";
+import { formatDuration, formatTime } from "./format";
+import { counted } from "./operation_metrics";
 import type { Layout, PlacedNode } from "./plan_layout";
 import { nextNode, nodeLines, planText, slowestNode } from "./plan_tree";
 import { strings } from "./strings";
@@ -23,12 +24,13 @@ export function PlanView({ statementId }: { statementId: string }) {
   const [isText, setText] = useState(false);
   if (problem) return <Problem>{problem}</Problem>;
   if (!value) return <p class="note" role="status">{strings.common.loading}</p>;
-  if (value.reason) return <EmptyState icon="plan" title={strings.plan.none}><p>{strings.plan.reasons[value.reason] ?? value.reason}</p></EmptyState>;
   const plan = value.plans[Math.min(chosen, value.plans.length - 1)];
-  if (!plan) return null;
+  const reason = value.reason && (strings.plan.reasons[value.reason] ?? value.reason);
+  if (!plan) return <EmptyState icon="plan" title={strings.plan.none}><p>{reason}</p>{value.log_answer && <LogAnswer answer={value.log_answer} />}</EmptyState>;
   const slowest = slowestNode(plan);
   return (
     <div class="plan-view">
+      {reason && <p class="note">{reason} {strings.plan.ofFirstRun(formatTime(plan.began_ms))}</p>}
       <div class="part-bar">
         {value.plans.length > 1 && (
           <Select label={strings.plan.plan} value={String(chosen)} options={value.plans.map((_, at) => ({ value: String(at), label: strings.plan.number(at + 1, value.plans.length) }))} onChange={(at) => setChosen(Number(at))} />
@@ -38,6 +40,15 @@ export function PlanView({ statementId }: { statementId: string }) {
       </div>
       {isText ? <pre class="plan-text">{planText(plan)}</pre> : <Graph key={plan.id} plan={plan} slowest={slowest} />}
     </div>
+  );
+}
+
+function LogAnswer({ answer }: { answer: NonNullable<Plans["log_answer"]> }) {
+  return (
+    <>
+      <p>{strings.plan.logAnswer(answer.table, String(answer.version), counted(answer.files, "file"))}</p>
+      <p>{answer.statistics.map((each) => <code class="mark" key={each}>{each}</code>)}</p>
+    </>
   );
 }
 

@@ -96,7 +96,9 @@ function ShareDialog({ query }: { query: SavedQuery }) {
   };
   const save = async () => {
     try {
-      await api.shareQuery(query.id, added); // with a name that was written and not added
+      const shared = await api.shareQuery(query.id, added); // with a name that was written and not added
+      const unknown = shared.access_control_list.filter((entry) => entry.is_known === false).map(nameOf);
+      if (unknown.length) notify(strings.queries.unknownPrincipals(unknown.join(", ")));
       done();
       await loadQueries();
     } catch (error) {
@@ -128,7 +130,7 @@ function ShareDialog({ query }: { query: SavedQuery }) {
       <ul class="share-list">
         {(entries ?? []).map((entry) => (
           <li key={nameOf(entry)}>
-            <span class="share-name">{nameOf(entry)}</span>
+            <span class="share-name">{nameOf(entry)}{entry.is_known === false && <span class="note"> {strings.queries.neverSeen}</span>}</span>
             <Select
               label={strings.queries.permission(nameOf(entry))}
               value={entry.permission_level}

@@ -3,11 +3,12 @@ import { useEffect, useState } from "preact/hooks";
 import type { SavedQuery } from "./api";
 import { folderTree, type QueryFolder } from "./query_tree";
 import {
-  copyLink, deleteFolder, deleteQuery, duplicateQuery, hasChanges, listProblem, loadQueries, moveFolder, moveQuery, openQuery, queryDialog, renameQuery,
-  savedQueries, searchText, userName,
+  copyLink, deleteFolder, deleteQuery, deleteUnreadable, duplicateQuery, hasChanges, listProblem, loadQueries, moveFolder, moveQuery, openQuery, queryDialog, renameQuery,
+  savedQueries, searchText, unreadableQueries, userName,
 } from "./saved_queries";
 import { activeTab } from "./state";
 import { strings } from "./strings";
+import { IconButton } from "./ui/button";
 import { Icon } from "./ui/icon";
 import { Menu, type Command } from "./ui/menu";
 import { EmptyState, Problem } from "./ui/notice";
@@ -30,6 +31,12 @@ export function SavedQueries() {
       {isLoaded && !savedQueries.value.length && (text
         ? <p class="empty">{strings.queries.noMatch(text)}</p>
         : <EmptyState icon="bookmark" title={strings.queries.none}><p>{strings.queries.noneHelp}</p></EmptyState>)}
+      {unreadableQueries.value.map((query) => (
+        <Problem key={query.id}>
+          <span>{strings.queries.unreadable(query.id, query.reason, query.owner_user_name === userName.value ? null : query.owner_user_name)}</span>
+          <IconButton icon="delete" label={strings.queries.deleteUnreadable(query.id)} onClick={() => void deleteUnreadable(query)} />
+        </Problem>
+      ))}
       <div class="query-groups">
         {own.length > 0 && <Group title={strings.queries.own} queries={own} isOwn />}
         {owners.map((owner) => <Group key={owner} title={strings.queries.sharedBy(owner)} queries={savedQueries.value.filter((query) => query.owner_user_name === owner)} />)}

@@ -72,7 +72,7 @@ function Outcome({ tab, run }: { tab: SqlTab; run: Run }) {
   if (run.state === "SKIPPED") return <EmptyState icon="stop" title={strings.results.skipped}><p>{strings.results.skippedHelp}</p></EmptyState>;
   if (run.view === "profile") return <ProfileView tab={tab} run={run} />;
   if (run.failure) return <FailurePanel tab={tab} run={run} failure={run.failure} />;
-  if (!run.result) return null;
+  if (!run.result) return run.info ? <EmptyState icon="lock" title={strings.queries.noRows}><p>{strings.queries.noRowsHelp(run.info.user_name)}</p></EmptyState> : null;
   if (!run.result.columns.length) return <EmptyState icon="success" title={strings.results.done} />;
   if (run.view === "chart") return <Chart result={run.result} settings={tab.chart} />;
   return isOneText(run.result) ? <TextOrRows tab={tab} run={run} result={run.result} /> : <Grid tab={tab} result={run.result} />;

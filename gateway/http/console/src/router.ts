@@ -29,9 +29,8 @@ export function hashOf(tab: Tab | undefined): string {
   }
 }
 
-/** A tab without text shows only a result. */
 function resultHash(tab: SqlTab): string {
-  const run = tab.text.value ? undefined : tab.run.value;
+  const run = tab.isLinked ? tab.run.value : undefined;
   return run?.statementId ? path("result", run.statementId) : "";
 }
 

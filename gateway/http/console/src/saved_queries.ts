@@ -1,6 +1,6 @@
 // Saved queries: the list of those that the user may see, and what is done with one of them.
 import { computed, signal } from "@preact/signals";
-import { ApiError, api, type Parameter, type QueryContent, type SavedQuery } from "./api";
+import { ApiError, api, type Parameter, type QueryContent, type SavedQuery, type UnreadableQuery } from "./api";
 import { replaceText } from "./editor";
 import { failureParts } from "./failure_parts";
 import { copyText } from "./clipboard";
@@ -18,6 +18,7 @@ export type QueryDialog =
   | { kind: "conflict"; tab: SqlTab; query: SavedQuery };
 
 export const savedQueries = signal<SavedQuery[]>([]);
+export const unreadableQueries = signal<UnreadableQuery[]>([]);
 /** Why the list is not there; undefined before it was loaded, and empty after. */
 export const listProblem = signal<string>();
 export const searchText = signal("");
@@ -27,7 +28,9 @@ export const userName = computed(() => me.value?.userName ?? "");
 
 export async function loadQueries(): Promise<void> {
   try {
-    savedQueries.value = await api.savedQueries(searchText.value);
+    const found = await api.savedQueries(searchText.value);
+    savedQueries.value = found.results;
+    unreadableQueries.value = found.unreadable;
     listProblem.value = "";
   } catch (error) {
     listProblem.value = failureParts(failureOf(error)).text;
@@ -155,6 +158,11 @@ export async function deleteQuery(query: SavedQuery): Promise<void> {
     if (tab && hasChanges(tab)) tab.saved.value = undefined; // the text stays
     else if (tab) removeTab(tab.id);
   });
+}
+
+export async function deleteUnreadable({ id }: UnreadableQuery): Promise<void> {
+  if (!(await confirmed(strings.queries.delete, strings.queries.deleteUnreadableHelp(id), strings.common.delete))) return;
+  await withNotice(async () => void (await api.deleteQuery(id)));
 }
 
 export async function moveFolder(path: string): Promise<void> {

@@ -15,7 +15,7 @@ import { SavedQueries } from "./query_list";
 import { hasChanges, loadQueries, renameQuery } from "./saved_queries";
 import { close, onShortcut, ShortcutsDialog } from "./shortcuts";
 import { SqlView } from "./sql_view";
-import { activeId, activeTab, closedTabs, hasLogins, isPanelOpen, openPageTab, openSqlTab, PAGES, panelPart, panelWidth, renameTab, reopenTab, tabs, theme, type Page, type Tab } from "./state";
+import { activeId, activeTab, closedTabs, hasLogins, isPanelOpen, moveTab, openPageTab, openSqlTab, PAGES, panelPart, panelWidth, renameTab, reopenTab, tabs, theme, type Page, type Tab } from "./state";
 import { strings } from "./strings";
 import { TableView } from "./table_view";
 import { IconButton } from "./ui/button";
@@ -144,6 +144,8 @@ function TabBar() {
         commands={[
           ...tabs.value.map((tab) => ({ label: tab.title, icon: iconOf(tab), isChosen: tab.id === activeId.value, run: () => void (activeId.value = tab.id) })),
           null,
+          { label: strings.shell.moveTabLeft, icon: "left", keys: "Alt-Shift-←", isDisabled: tabs.value[0]?.id === activeId.value, run: () => moveTab(activeId.value, -1) },
+          { label: strings.shell.moveTabRight, icon: "right", keys: "Alt-Shift-→", isDisabled: tabs.value.at(-1)?.id === activeId.value, run: () => moveTab(activeId.value, 1) },
           { label: strings.editor.renameTab, icon: "edit", isDisabled: activeTab()?.kind !== "sql", run: () => void renameActiveTab() },
           { label: strings.shell.reopenTab, icon: "reopen", keys: "Alt-T", isDisabled: !closedTabs.value.length, run: reopenTab },
         ]}
@@ -165,14 +167,43 @@ function iconOf(tab: Tab): IconName {
   }
 }
 
+/** The id of the tab that is dragged. */
+let dragged = "";
+
 function TabButton({ tab }: { tab: Tab }) {
+  const [isTarget, setTarget] = useState(false);
   const isActive = activeId.value === tab.id;
   const own = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (isActive) own.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [isActive]);
   return (
-    <div ref={own} role="presentation" class={isActive ? "tab chosen" : "tab"} title={tab.title} onAuxClick={(event) => event.button === 1 && close(tab)}>
+    <div
+      ref={own}
+      role="presentation"
+      class={`tab${isActive ? " chosen" : ""}${isTarget ? " target" : ""}`}
+      title={tab.title}
+      draggable
+      onDragStart={(event) => {
+        dragged = tab.id;
+        event.dataTransfer?.setData("text/plain", tab.title);
+      }}
+      onDragEnd={() => (dragged = "")}
+      onDragOver={(event) => {
+        if (!dragged) return; // text or a file from elsewhere
+        event.preventDefault();
+        setTarget(dragged !== tab.id);
+      }}
+      onDragLeave={() => setTarget(false)}
+      onDrop={(event) => {
+        if (!dragged) return;
+        event.preventDefault();
+        setTarget(false);
+        const place = (id: string) => tabs.value.findIndex((each) => each.id === id);
+        moveTab(dragged, place(tab.id) - place(dragged));
+      }}
+      onAuxClick={(event) => event.button === 1 && close(tab)}
+    >
       <button type="button" role="tab" aria-selected={isActive} tabIndex={isActive ? 0 : -1} aria-keyshortcuts="Delete Alt+W" onClick={() => (activeId.value = tab.id)} onDblClick={() => tab.kind === "sql" && void renameActiveTab()}>
         {tab.kind === "sql" && isBusy(tab) ? <span class="dot" /> : <Icon name={iconOf(tab)} size={14} />}
         <span class="tab-title">{tab.title}</span>

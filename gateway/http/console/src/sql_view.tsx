@@ -1,12 +1,13 @@
 // A tab with SQL: a toolbar, the editor, and the results below it.
 import { Editor, formatShown, runAll, runShown } from "./editor";
-import { formatCount } from "./format";
+import { formatCount, formatTime } from "./format";
 import { currentCatalog, schemas } from "./names";
 import { ParameterFields } from "./parameter_fields";
 import { Results } from "./results";
 import { cancelRun, isBusy, useSchema } from "./runner";
 import { copyLink, queryDialog, saveTab } from "./saved_queries";
-import { continuesOnError, rowLimit, type SqlTab } from "./state";
+import { SqlText } from "./sql_text";
+import { continuesOnError, openSqlTab, rowLimit, type SqlTab } from "./state";
 import { strings } from "./strings";
 import { Button } from "./ui/button";
 import { Menu } from "./ui/menu";
@@ -17,11 +18,34 @@ const ROW_LIMITS = [1000, 10_000, 100_000, 1_000_000, 10_000_000];
 export function SqlView({ tab }: { tab: SqlTab }) {
   return (
     <section class="sql">
-      <Toolbar tab={tab} />
-      <Editor tab={tab} />
-      <ParameterFields tab={tab} />
+      {tab.isLinked ? <LinkedStatement tab={tab} /> : (
+        <>
+          <Toolbar tab={tab} />
+          <Editor tab={tab} />
+          <ParameterFields tab={tab} />
+        </>
+      )}
       <Results tab={tab} />
     </section>
+  );
+}
+
+/** The statement of a link: its text and state. */
+function LinkedStatement({ tab }: { tab: SqlTab }) {
+  const run = tab.run.value;
+  if (!run) return null;
+  const { info, text } = run;
+  return (
+    <div class="linked">
+      <div class="bar-line" role="toolbar" aria-label={strings.editor.toolbar}>
+        <span class="note" role="status">
+          {[strings.results.states[run.state], info?.user_name, info && formatTime(info.query_start_time_ms)].filter(Boolean).join(" · ")}
+        </span>
+        <span class="spacer" />
+        <Button icon="open" disabled={!text} onClick={() => void openSqlTab(text)}>{strings.queries.openText}</Button>
+      </div>
+      {text ? <SqlText text={text} /> : <p class="note">{strings.queries.unknownText}</p>}
+    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 // The tabs, which survive a reload in the browser's storage, and what is shown.
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Failure, Me, Parameter, Profile, ResultColumn, SavedQuery, StatementState, TableName } from "./api";
+import type { Failure, Me, Parameter, Profile, QueryRow, ResultColumn, SavedQuery, StatementState, TableName } from "./api";
 import type { RowWindows } from "./rows";
 
 /** A result; the grid's conditions and order are in `selection.ts`. */
@@ -29,6 +29,8 @@ export interface Run {
   profile?: Profile;
   failure?: Failure;
   result?: Result;
+  /** What the server lists of the statement, for a run that a link names. */
+  info?: QueryRow;
 }
 
 /** A part of a signal's value, read and written as a signal is. */
@@ -60,6 +62,8 @@ export interface SqlTab {
   parameters: Signal<Parameter[]>;
   /** Settings of the chart as they are saved with the query. */
   chart: Signal<unknown>;
+  /** Shows a statement that a link names, without an editor. */
+  isLinked: boolean;
 }
 
 /** A tab for a link to something that does not exist, or that the user may not see. */
@@ -114,6 +118,7 @@ export interface KeptTab {
   schema?: string;
   parameters?: Parameter[];
   chart?: unknown;
+  isLinked?: boolean;
   page?: string;
 }
 
@@ -172,7 +177,7 @@ export function openSavedQuery(saved: SavedQuery): SqlTab {
   return addTab(sqlTab({ kind: "sql", id: crypto.randomUUID(), title, text, saved, parameters, chart, ...context }));
 }
 
-/** Opens a tab with the result of a statement that ran elsewhere; its text is not known. */
+/** Opens a tab for a statement that ran elsewhere. */
 export function openResultTab(statementId: string, title: string): SqlTab {
   const known = tabs.value.find((tab): tab is SqlTab => tab.kind === "sql" && tab.runs.value.some((run) => run.statementId === statementId));
   if (known) {
@@ -180,7 +185,7 @@ export function openResultTab(statementId: string, title: string): SqlTab {
     return known;
   }
   const run: KeptRun = { id: statementId, statementId, text: "", from: 0, state: "PENDING", startedMs: Date.now(), view: "rows" };
-  return addTab(sqlTab({ kind: "sql", id: crypto.randomUUID(), title, runs: [run] }));
+  return addTab(sqlTab({ kind: "sql", id: crypto.randomUUID(), title, runs: [run], isLinked: true }));
 }
 
 export function openMissingTab(hash: string, title: string, text: string): void {
@@ -302,6 +307,7 @@ function sqlTab(kept: KeptTab): SqlTab {
     schema: signal(kept.schema),
     parameters: signal(kept.parameters ?? []),
     chart: signal(kept.chart),
+    isLinked: kept.isLinked ?? false,
   };
 }
 
@@ -337,6 +343,7 @@ function keptTab(tab: Tab): KeptTab {
     schema: tab.schema.value,
     parameters: tab.parameters.value,
     chart: tab.chart.value,
+    isLinked: tab.isLinked,
     runs: tab.runs.value.map(({ id, statementId, text, from, state, startedMs, view }) => ({ id, statementId, text, from, state, startedMs, view })),
     shownRun: tab.shownRun.value,
   };

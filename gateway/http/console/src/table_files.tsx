@@ -43,16 +43,16 @@ export function Files({ name }: { name: TableName }) {
           );
         })}
       </svg>
-      <table class="list">
+      <table class="list narrow">
         <thead><tr><th>File</th><th class="numeric">Size</th><th class="numeric">Rows</th><th class="numeric">Deleted rows</th><th>Partition</th></tr></thead>
         <tbody>
           {(chosen ? [chosen] : items).map((file) => (
             <tr key={file.path}>
-              <td class="code">{file.path}</td>
-              <td class="numeric">{formatBytes(file.size)}</td>
-              <td class="numeric">{file.rows === null ? "" : formatCount(file.rows)}</td>
-              <td class="numeric">{file.deleted_rows || ""}</td>
-              <td class="code">{Object.entries(file.partition).map(([key, value]) => `${key}=${value ?? "NULL"}`).join(" ")}</td>
+              <td class="code wide">{file.path}</td>
+              <td class="numeric" data-head="Size">{formatBytes(file.size)}</td>
+              <td class="numeric" data-head="Rows">{file.rows === null ? "" : formatCount(file.rows)}</td>
+              <td class="numeric" data-head="Deleted rows">{file.deleted_rows || ""}</td>
+              <td class="code" data-head="Partition">{Object.entries(file.partition).map(([key, value]) => `${key}=${value ?? "NULL"}`).join(" ")}</td>
             </tr>
           ))}
         </tbody>

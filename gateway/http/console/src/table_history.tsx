@@ -21,18 +21,18 @@ export function History({ name }: { name: TableName }) {
   if (!versions) return <p class="note" role="status">{strings.common.loading}</p>;
   return (
     <div class="history">
-      <table class="list">
+      <table class="list narrow">
         <thead><tr><th>Version</th><th>Time</th><th>Operation</th><th>What</th><th>User</th><td /></tr></thead>
         <tbody>
           {items.map((row, at) => {
             const before = versions[at + 1];
             return (
               <tr key={row.version} class={pair?.[1] === row.version ? "chosen" : ""}>
-                <td class="numeric">{row.version}</td>
-                <td>{formatTime(row.timestamp)}</td>
-                <td>{row.operation}</td>
-                <td class="code">{metricTexts(row.operationMetrics).join(", ")}</td>
-                <td>{row.userName ?? ""}</td>
+                <td class="numeric" data-head="Version">{row.version}</td>
+                <td data-head="Time">{formatTime(row.timestamp)}</td>
+                <td data-head="Operation">{row.operation}</td>
+                <td class="code" data-head="What">{metricTexts(row.operationMetrics).join(", ")}</td>
+                <td data-head="User">{row.userName ?? ""}</td>
                 <td>{before && <Button onClick={() => setPair([before.version, row.version])}>{strings.table.changes}</Button>}</td>
               </tr>
             );

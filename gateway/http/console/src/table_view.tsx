@@ -10,10 +10,11 @@ import { counted } from "./operation_metrics";
 import { pageResult, pageRows } from "./page_sql";
 import { failureOf, runStatements } from "./runner";
 import { SqlText } from "./sql_text";
-import { openSqlTab, openTableTab, type Result, type TableTab } from "./state";
+import { openSqlTab, type Result, type TableTab } from "./state";
 import { strings } from "./strings";
 import { Files } from "./table_files";
 import { History } from "./table_history";
+import { Lineage } from "./table_lineage";
 import { Button, IconButton } from "./ui/button";
 import { Icon, type IconName } from "./ui/icon";
 import { useShown } from "./ui/more";
@@ -136,7 +137,7 @@ function Columns({ table }: { table: TableDescription }) {
       {table.columns.length > FILTERED_COLUMNS && (
         <input type="search" class="part-filter" placeholder={strings.table.filterColumns} aria-label={strings.table.filterColumns} value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
       )}
-      <table class="list">
+      <table class="list columns-list">
         <thead><tr><th>Column</th><th>Type</th><th>Null</th><th>Default</th><th>Role</th><th>Comment</th></tr></thead>
         <tbody>
           {items.map((column) => (
@@ -146,7 +147,7 @@ function Columns({ table }: { table: TableDescription }) {
               <td>{column.nullable === false ? "not null" : ""}</td>
               <td class="code">{filling(column)}</td>
               <td>{marks(column.name).map((mark) => <span class="mark" key={String(mark)}>{mark}</span>)}</td>
-              <td>{column.comment ?? ""}</td>
+              <td class="column-comment">{column.comment ?? ""}</td>
             </tr>
           ))}
         </tbody>
@@ -219,17 +220,17 @@ function Statistics({ name }: { name: TableName }) {
       <p class="note">
         {[value.rows !== null && counted(value.rows, "row"), counted(value.files, "file")].filter(Boolean).join(", ")}. {strings.table.statisticsSource}
       </p>
-      <table class="list">
+      <table class="list narrow">
         <thead><tr><th>Column</th><th>Type</th><th>Minimum</th><th>Maximum</th><td /><th class="numeric">NULLs</th></tr></thead>
         <tbody>
           {items.map((column) => (
             <tr key={column.name}>
               <td class="long-name"><b>{column.name}</b></td>
-              <td class="code">{column.type}</td>
-              <td class="code">{column.min ?? ""}</td>
-              <td class="code">{column.max ?? ""}</td>
+              <td class="code" data-head="Type">{column.type}</td>
+              <td class="code" data-head="Minimum">{column.min ?? ""}</td>
+              <td class="code" data-head="Maximum">{column.max ?? ""}</td>
               <td>{column.is_exact || column.min === null ? "" : <span class="mark" title={strings.table.boundsHint}>{strings.table.bounds}</span>}</td>
-              <td class="numeric">{column.null_count === null ? "" : column.null_count.toLocaleString("en-US")}</td>
+              <td class="numeric" data-head="NULLs">{column.null_count === null ? "" : column.null_count.toLocaleString("en-US")}</td>
             </tr>
           ))}
         </tbody>
@@ -250,48 +251,14 @@ function Grants({ fullName }: { fullName: string }) {
       <div class="part-bar"><span class="spacer" /><OpenInEditor text={`${statement};\n-- GRANT SELECT ON TABLE ${fullName} TO \`user or group\`;\n`} /></div>
       {items.length
         ? (
-          <table class="list">
+          <table class="list narrow">
             <thead><tr>{value.columns.map((column) => <th key={column}>{strings.table.grantColumn(column)}</th>)}</tr></thead>
-            <tbody>{items.map((row, at) => <tr key={at}>{row.map((cell, place) => <td key={place}>{cell ?? ""}</td>)}</tr>)}</tbody>
+            <tbody>{items.map((row, at) => <tr key={at}>{row.map((cell, place) => <td key={place} data-head={strings.table.grantColumn(value.columns[place] ?? "")}>{cell ?? ""}</td>)}</tr>)}</tbody>
           </table>
         )
         : <EmptyState icon="grants" title={strings.table.noGrants}><p>{strings.table.noGrantsText}</p></EmptyState>}
       {more}
     </>
-  );
-}
-
-function Lineage({ name, table }: { name: TableName; table: TableDescription }) {
-  const { value, problem } = useLoad(() => api.lineage(name), [name]);
-  if (problem) return <Problem>{problem}</Problem>;
-  if (!value) return <Loading />;
-  if (!value.upstream.length && !value.downstream.length) {
-    return <EmptyState icon="lineage" title={strings.table.noLineage}><p>{strings.table.noLineageText}</p></EmptyState>;
-  }
-  const side = (title: string, relations: typeof value.upstream) => (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      {!relations.length && <p class="note">{strings.table.noRelations}</p>}
-      <ul>
-        {relations.map((each, at) => (
-          <li key={at}>
-            <button type="button" class="relation" title={`${each.catalog}.${each.schema}.${each.name}`} onClick={() => openTableTab({ catalog: each.catalog, schema: each.schema, table: each.name })}>
-              <Icon name={each.type === "VIEW" ? "view" : "table"} />
-              <span>{each.schema}.{each.name}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-  return (
-    <div class="lineage">
-      {side(strings.table.upstream, value.upstream)}
-      <Icon name="right" size={24} />
-      <section><span class="relation own"><Icon name={table.type === "VIEW" ? "view" : "table"} /><span>{name.schema}.{name.table}</span></span></section>
-      <Icon name="right" size={24} />
-      {side(strings.table.downstream, value.downstream)}
-    </div>
   );
 }
 

@@ -1,9 +1,8 @@
 /**
- * Decides and changes what a query means, before and after Spark analyzes it: the tables,
- * variables, parameters and SQL functions that its names stand for, its lineage, and what its
- * values depend on.
+ * Analysis of queries, before and after Spark's: the tables, variables, parameters and SQL
+ * functions that their names stand for, their lineage, and their volatility.
  *
- * <p>{@link deltagateway.analysis.TableRelations} puts tables into a parsed plan; {@link
- * deltagateway.analysis.Volatility} decides what may be cached.
+ * <p>{@link deltagateway.analysis.TableRelations} resolves names of tables in a parsed plan; {@link
+ * deltagateway.analysis.Volatility} decides if a plan or result may be cached.
  */
 package deltagateway.analysis;

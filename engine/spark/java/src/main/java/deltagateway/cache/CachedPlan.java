@@ -49,16 +49,26 @@ public final class CachedPlan {
   /** Listed files by their scans. */
   private final Map<String, List<FileListing.Answer>> files;
 
+  /** The number of the execution that Spark recorded, or null. */
+  final Long execution;
+
   private CachedPlan(
-      RDD<InternalRow> rows, SparkPlan stages, Map<String, List<FileListing.Answer>> files) {
+      RDD<InternalRow> rows,
+      SparkPlan stages,
+      Map<String, List<FileListing.Answer>> files,
+      Long execution) {
+    this.execution = execution;
     this.rows = rows;
     this.stages = stages;
     this.files = files;
   }
 
-  /** Returns an executed plan over `files`, by their scans, or null if it must not be cached. */
+  /**
+   * Returns an executed plan over `files`, by their scans, or null if it must not be cached.
+   * `execution` is the number of the execution that Spark recorded, or null.
+   */
   public static CachedPlan of(
-      SparkPlan plan, RDD<InternalRow> rows, Map<String, PrunedFileIndex> files) {
+      SparkPlan plan, RDD<InternalRow> rows, Map<String, PrunedFileIndex> files, Long execution) {
     SparkPlan stages = isOneStage(plan) ? null : overCachedTasks(plan);
     if (stages == null && (!isOneStage(plan) || shuffles(rows))) return null;
     Map<String, List<FileListing.Answer>> listed = new HashMap<>();
@@ -71,7 +81,8 @@ public final class CachedPlan {
             .flatMap(List::stream)
             .mapToLong(answer -> answer.files().count())
             .sum();
-    return count > FILES_MAX ? null : new CachedPlan(stages == null ? rows : null, stages, listed);
+    if (count > FILES_MAX) return null;
+    return new CachedPlan(stages == null ? rows : null, stages, listed, execution);
   }
 
   /** Returns whether all leaves are scans of the gateway and no node holds results. */

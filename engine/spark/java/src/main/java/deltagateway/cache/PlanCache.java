@@ -67,6 +67,19 @@ public final class PlanCache {
   /** Plans with a cached run, in order of use; guarded by itself. */
   private final Map<Kept, Kept> withRuns = new LinkedHashMap<>(16, 0.75f, true);
 
+  /** Executions by the statements that ran their tasks again. */
+  private final Map<String, Long> repeated = recentlyUsed(PLANS_MAX);
+
+  /** Records that a statement runs the tasks of an earlier execution. */
+  public void addRepeated(String id, CachedPlan run) {
+    if (run.execution != null) repeated.put(id, run.execution);
+  }
+
+  /** Returns the execution whose tasks a statement ran again, or null. */
+  public Long repeatedBy(String id) {
+    return repeated.get(id);
+  }
+
   private static <V> Map<String, V> recentlyUsed(int sizeMax) {
     return Collections.synchronizedMap(new RecentlyUsed<>(sizeMax));
   }

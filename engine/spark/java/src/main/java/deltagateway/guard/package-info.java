@@ -1,6 +1,6 @@
 /**
- * Rejects plans that may read or reveal what their user may not. Fails closed: a node that no list
- * names is rejected.
+ * Rejects plans that may read or reveal data that their user may not read. Fails closed: a node
+ * that is in no list is rejected.
  *
  * <p>Start with {@link deltagateway.guard.PlanGuard}.
  */

@@ -1,6 +1,7 @@
 /**
- * What crosses between Python and Java: requests, responses, callbacks and errors.
+ * Requests, responses, callbacks and errors that cross between Python and Java.
  *
- * <p>{@link deltagateway.protocol.StatementRequest} is the schema of a statement's request.
+ * <p>{@link deltagateway.protocol.Schema} declares their fields; {@link
+ * deltagateway.protocol.StatementRequest} is the request of a statement.
  */
 package deltagateway.protocol;

@@ -47,25 +47,35 @@ final class ExecutedPlans extends SparkListener {
     return List.copyOf(executions.getOrDefault(id, List.of()));
   }
 
-  /** Returns an array of the plans; executions that the store has evicted are missing. */
-  String json(SQLAppStatusStore store, String id) {
+  /**
+   * Returns an array of the plans; executions that the store has evicted are missing. `repeated` is
+   * the execution of an earlier statement whose tasks ran again, or null.
+   */
+  String json(SQLAppStatusStore store, String id, Long repeated) {
     ArrayNode plans = StatementRequest.JSON.createArrayNode();
-    for (long number : numbers(id)) {
-      try {
-        Option<SQLExecutionUIData> execution = store.execution(number);
-        if (execution.isDefined()) plans.add(plan(store, execution.get()));
-      } catch (NoSuchElementException evicted) {
-        continue;
-      }
-    }
+    for (long number : numbers(id)) add(plans, store, number, false);
+    if (repeated != null) add(plans, store, repeated, true);
     return plans.toString();
   }
 
-  private static ObjectNode plan(SQLAppStatusStore store, SQLExecutionUIData execution) {
+  private static void add(
+      ArrayNode plans, SQLAppStatusStore store, long number, boolean isRepeated) {
+    try {
+      Option<SQLExecutionUIData> execution = store.execution(number);
+      if (execution.isDefined()) plans.add(plan(store, execution.get(), isRepeated));
+    } catch (NoSuchElementException evicted) {
+      return;
+    }
+  }
+
+  private static ObjectNode plan(
+      SQLAppStatusStore store, SQLExecutionUIData execution, boolean isRepeated) {
     SparkPlanGraph graph = store.planGraph(execution.executionId());
     Map<Object, String> values = store.executionMetrics(execution.executionId());
     ObjectNode plan = StatementRequest.JSON.createObjectNode();
     plan.put("id", execution.executionId());
+    plan.put("began_ms", execution.submissionTime());
+    plan.put("is_repeated", isRepeated);
     if (execution.completionTime().isDefined())
       plan.put(
           "duration_ms", execution.completionTime().get().getTime() - execution.submissionTime());

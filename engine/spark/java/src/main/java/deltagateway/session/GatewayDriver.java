@@ -156,7 +156,7 @@ public final class GatewayDriver {
   /** Returns {@link ExecutedPlans#json}. */
   public String executedPlans(String id) throws InterruptedException {
     awaitEvents();
-    return executed.json(root.sharedState().statusStore(), id);
+    return executed.json(root.sharedState().statusStore(), id, plans.repeatedBy(id));
   }
 
   /** Waits for events that Spark has not delivered yet, for a limited time. */

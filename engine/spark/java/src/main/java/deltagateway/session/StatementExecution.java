@@ -172,6 +172,7 @@ public final class StatementExecution {
    */
   private ResultSpool rowsOfTasks(CachedPlan lastRun, StructType schema) throws Exception {
     useCached();
+    session.plans().addRepeated(request.id, lastRun);
     ResultSpool rows = spool(schema);
     Function0<Object> work =
         () -> {
@@ -508,10 +509,16 @@ public final class StatementExecution {
               steps.end("stages");
               runJob(rows, schema, spool);
               if (cached != null && isUnchanged())
-                session.plans().keepRun(cached, CachedPlan.of(plan, rows, files()));
+                session.plans().keepRun(cached, CachedPlan.of(plan, rows, files(), number()));
               return null;
             });
     SQLExecution$.MODULE$.withNewExecutionId(execution, ScalaConversions.none(), work);
+  }
+
+  /** Returns the number of the execution that Spark records on this thread, or null. */
+  private Long number() {
+    String number = spark.sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY());
+    return number == null ? null : Long.valueOf(number);
   }
 
   /**

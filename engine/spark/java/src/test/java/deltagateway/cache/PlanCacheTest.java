@@ -163,7 +163,7 @@ class PlanCacheTest {
   @Test
   void planOverOtherLeavesHasNoCachedRun() {
     var execution = TestSpark.SPARK.range(3).queryExecution();
-    assertNull(CachedPlan.of(execution.executedPlan(), execution.toRdd(), Map.of()));
+    assertNull(CachedPlan.of(execution.executedPlan(), execution.toRdd(), Map.of(), 7L));
     PlanCache cache = new PlanCache();
     LogicalPlan plan = TestSpark.analyzed("SELECT 1");
     PlanCache.Kept entry = cache.put("k", "", plan, plan, plan);

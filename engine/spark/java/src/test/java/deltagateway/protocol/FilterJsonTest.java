@@ -6,7 +6,17 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import deltagateway.TestSpark;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.FileSourceMetadataAttribute$;
+import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -88,5 +98,41 @@ class FilterJsonTest {
   void sameFiltersAreTheSameQuestion() {
     assertEquals(tree("i = 1", "s = 'x'"), tree("s = 'x'", "i = 1", "i = 1"));
     assertEquals("[]", tree().toString());
+  }
+
+  private static String json(Expression filter) {
+    return new FilterJson(null).of(seq(new ArrayList<>()), seq(List.of(filter))).toString();
+  }
+
+  @Test
+  void setOfConstantsIsAListOfThem() {
+    Expression column = TestSpark.condition("i = 1", RELATION).children().head();
+    assertEquals(
+        "[[\"in\",[\"column\",\"i\"],[\"literal\",\"integer\",7]]]",
+        json(new InSet(column, CollectionConverters.asScala(Set.<Object>of(7)).toSet())));
+  }
+
+  @Test
+  void filterThatIsKnownToBeNotNullIsTheFilter() {
+    Expression filter = TestSpark.condition("i = 1", RELATION);
+    assertEquals(json(filter), json(new KnownNotNull(filter)));
+  }
+
+  @Test
+  void bytesThatAreNotUtf8AreNoText() {
+    Expression column = TestSpark.condition("s = 'x'", RELATION).children().head();
+    UTF8String bytes = UTF8String.fromBytes(new byte[] {(byte) 0xff});
+    assertEquals(
+        "[[\"=\",[\"column\",\"s\"],null]]",
+        json(new EqualTo(column, new Literal(bytes, DataTypes.StringType))));
+  }
+
+  @Test
+  void fieldOfTheMetadataIsUnknownAlsoIfAColumnHasItsName() {
+    AttributeReference column =
+        (AttributeReference) TestSpark.condition("s = 'x'", RELATION).children().head();
+    Expression field = FileSourceMetadataAttribute$.MODULE$.apply("s", DataTypes.StringType, true);
+    assertEquals("[[\"is null\",[\"column\",\"s\"]]]", json(new IsNull(column)));
+    assertEquals("[[\"is null\",null]]", json(new IsNull(field)));
   }
 }
