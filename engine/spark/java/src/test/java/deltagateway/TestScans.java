@@ -21,7 +21,6 @@ import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
 import org.apache.arrow.vector.types.pojo.Schema;
-import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.ArrowUtils$;
 
 /** Scans as Python describes them, and lists of their files. */
@@ -33,18 +32,8 @@ public final class TestScans {
 
   /** Returns the scan `t` of a table in `root` with columns given as DDL. */
   public static StatementRequest.Scan scan(Path root, String columns, Consumer<ObjectNode> change) {
-    String schema = StructType.fromDDL(columns).json();
-    ObjectNode node = StatementRequest.JSON.createObjectNode();
-    node.put("relation", "t").put("metadata", "_metadata").put("root", root.toString());
-    node.put("shown_root", "").put("accepts_hard_links", true).putNull("lease").put("source", 0);
-    node.put("hidden", false).put("bytes", 10).put("by_id", false);
-    node.put("schema", schema).put("read", schema).put("physical", schema);
-    for (String name :
-        List.of("path_columns", "allowed_roots", "excluded_roots", "partition_columns"))
-      node.putArray(name);
-    node.putObject("shown");
-    node.putObject("vectors");
-    node.putNull("row_tracking").putNull("format");
+    ObjectNode node = TestRequests.scan("t", columns);
+    node.put("root", root.toString()).put("accepts_hard_links", true);
     change.accept(node);
     return new StatementRequest.Scan(node);
   }

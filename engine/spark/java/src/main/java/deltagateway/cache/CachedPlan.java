@@ -81,9 +81,8 @@ public final class CachedPlan {
             .flatMap(List::stream)
             .mapToLong(answer -> answer.files().count())
             .sum();
-    return count > FILES_MAX
-        ? null
-        : new CachedPlan(stages == null ? rows : null, stages, listed, execution);
+    if (count > FILES_MAX) return null;
+    return new CachedPlan(stages == null ? rows : null, stages, listed, execution);
   }
 
   /** Returns whether all leaves are scans of the gateway and no node holds results. */

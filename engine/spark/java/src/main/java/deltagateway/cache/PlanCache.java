@@ -67,12 +67,8 @@ public final class PlanCache {
   /** Plans with a cached run, in order of use; guarded by itself. */
   private final Map<Kept, Kept> withRuns = new LinkedHashMap<>(16, 0.75f, true);
 
-  /** Numbers of the executions whose tasks statements ran again, by the statements' ids. */
+  /** Executions by the statements that ran their tasks again. */
   private final Map<String, Long> repeated = recentlyUsed(PLANS_MAX);
-
-  private static <V> Map<String, V> recentlyUsed(int sizeMax) {
-    return Collections.synchronizedMap(new RecentlyUsed<>(sizeMax));
-  }
 
   /** Records that a statement runs the tasks of an earlier execution. */
   public void addRepeated(String id, CachedPlan run) {
@@ -82,6 +78,10 @@ public final class PlanCache {
   /** Returns the execution whose tasks a statement ran again, or null. */
   public Long repeatedBy(String id) {
     return repeated.get(id);
+  }
+
+  private static <V> Map<String, V> recentlyUsed(int sizeMax) {
+    return Collections.synchronizedMap(new RecentlyUsed<>(sizeMax));
   }
 
   /** Returns the key of a request's plan, or null if it must not be cached. */

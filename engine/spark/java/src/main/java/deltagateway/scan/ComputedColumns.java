@@ -3,7 +3,6 @@ package deltagateway.scan;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.StatementRequest;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -67,7 +66,7 @@ public final class ComputedColumns {
               true,
               Metadata.empty(),
               NamedExpression$.MODULE$.newExprId(),
-              ScalaConversions.seq(List.of()));
+              ScalaConversions.emptySeq());
       return new Form(column, general(value, column));
     }
 

@@ -100,7 +100,7 @@ public final class FileListing {
    * does not count as a read of the files.
    */
   public synchronized ScanEstimate estimate(Seq<Expression> filters, Collection<String> columns) {
-    ObjectNode request = request(filters, ScalaConversions.seq(List.of()));
+    ObjectNode request = request(filters, ScalaConversions.emptySeq());
     ArrayNode names = request.putArray("estimate");
     new TreeSet<>(columns).forEach(names::add);
     return estimates.computeIfAbsent(request.toString(), key -> estimate(request));

@@ -33,7 +33,7 @@ import scala.collection.immutable.Seq;
  */
 public final class PrunedFileIndex implements FileIndex {
   private static final long BLOCK_SIZE = 128L << 20;
-  private static final Seq<Expression> NO_FILTERS = ScalaConversions.seq(List.of());
+  private static final Seq<Expression> NO_FILTERS = ScalaConversions.emptySeq();
 
   private final String statementId;
   private final StatementRequest.Scan scan;

@@ -255,6 +255,6 @@ public final class TableScan {
         column.exprId(),
         column.qualifier(),
         Option.apply(column.metadata()),
-        ScalaConversions.seq(List.of()));
+        ScalaConversions.emptySeq());
   }
 }

@@ -4,7 +4,6 @@ import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.RejectionException;
 import java.io.Serializable;
 import java.math.BigInteger;
-import java.util.List;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -45,8 +44,8 @@ public final class IdentityColumnValues implements Serializable {
         Literal$.MODULE$.fromObject(this),
         "next",
         LongType$.MODULE$,
-        ScalaConversions.seq(List.of()),
-        ScalaConversions.seq(List.of()),
+        ScalaConversions.emptySeq(),
+        ScalaConversions.emptySeq(),
         false,
         false,
         false);

@@ -77,7 +77,7 @@ public final class PartitionTransform implements Serializable {
         method(source.dataType()),
         type(source.dataType()),
         ScalaConversions.seq(List.of(source)),
-        ScalaConversions.seq(List.of()),
+        ScalaConversions.emptySeq(),
         true,
         true,
         true);

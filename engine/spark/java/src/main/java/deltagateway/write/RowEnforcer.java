@@ -62,7 +62,6 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.Platform;
 import scala.Enumeration;
 import scala.Option;
 
@@ -171,7 +170,7 @@ public final class RowEnforcer {
               true,
               field.metadata(),
               NamedExpression$.MODULE$.newExprId(),
-              ScalaConversions.seq(List.of())));
+              ScalaConversions.emptySeq()));
     }
     LogicalPlan query = source;
     boolean byName = isByName;
@@ -239,18 +238,10 @@ public final class RowEnforcer {
    * Projects under the settings with which a constraint or generated column was created, whatever
    * the session's settings are.
    */
-  private LogicalPlan withCreationSettings(LogicalPlan plan, JsonNode step) throws Exception {
+  private LogicalPlan withCreationSettings(LogicalPlan plan, JsonNode step) {
     SQLConf settings = creationSettings.apply(StatementRequest.pairs(step.get("settings")));
     return SQLConf$.MODULE$.withExistingConf(
-        settings,
-        () -> {
-          try {
-            return projected(plan, step);
-          } catch (Exception failure) {
-            Platform.throwException(failure);
-            return null;
-          }
-        });
+        settings, ScalaConversions.function(() -> projected(plan, step)));
   }
 
   private LogicalPlan projected(LogicalPlan plan, JsonNode step) throws Exception {
@@ -369,7 +360,7 @@ public final class RowEnforcer {
               sortKey(plan, column),
               column.get("descending").booleanValue() ? Descending$.MODULE$ : Ascending$.MODULE$,
               column.get("nulls_first").booleanValue() ? NullsFirst$.MODULE$ : NullsLast$.MODULE$,
-              ScalaConversions.seq(List.of())));
+              ScalaConversions.emptySeq()));
     }
     boolean isGlobal =
         hasDistribution("range")
@@ -522,8 +513,8 @@ public final class RowEnforcer {
         value,
         name,
         NamedExpression$.MODULE$.newExprId(),
-        ScalaConversions.seq(List.of()),
+        ScalaConversions.emptySeq(),
         metadata,
-        ScalaConversions.seq(List.of()));
+        ScalaConversions.emptySeq());
   }
 }

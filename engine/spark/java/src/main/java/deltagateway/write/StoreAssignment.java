@@ -90,9 +90,9 @@ public final class StoreAssignment {
         cast(column, type, target.name()),
         column.name(),
         NamedExpression$.MODULE$.newExprId(),
-        ScalaConversions.seq(List.of()),
+        ScalaConversions.emptySeq(),
         ScalaConversions.none(),
-        ScalaConversions.seq(List.of()));
+        ScalaConversions.emptySeq());
   }
 
   /**

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import deltagateway.TestRequests;
 import deltagateway.TestScans;
 import deltagateway.TestSpark;
 import deltagateway.protocol.StatementRequest;
@@ -16,7 +17,6 @@ import deltagateway.scan.FileListing;
 import deltagateway.scan.PrunedFileIndex;
 import deltagateway.scan.TableScan;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -57,16 +57,7 @@ class PlanCacheTest {
   }
 
   private static StatementRequest request(Consumer<ObjectNode> change) throws Exception {
-    ObjectNode node = StatementRequest.JSON.createObjectNode();
-    node.put("id", "s").put("principal", "ann").put("instant_us", 0L).put("text", "SELECT 1");
-    for (String name : List.of("scans", "views", "given", "hidden_relations", "parameters"))
-      node.putArray(name);
-    node.putObject("variables").putArray("session");
-    node.withObject("variables").putArray("scopes");
-    node.put("body_call", "").put("spool", "/spool").put("result_bytes_max", 1);
-    node.putNull("rows_wanted").putNull("bytes_wanted").putNull("pool");
-    for (String name : List.of("announces_rows", "reports_lineage", "reports_lineage"))
-      node.put(name, false);
+    ObjectNode node = TestRequests.statement("s", "SELECT 1");
     change.accept(node);
     return new StatementRequest(node.toString());
   }
@@ -82,7 +73,8 @@ class PlanCacheTest {
     assertEquals(key, key(node -> node.put("id", "other").put("instant_us", 7).put("spool", "x")));
     assertNotEquals(key, key(node -> node.put("text", "SELECT 2")));
     assertNotEquals(key, key(node -> node.put("principal", "bob")));
-    assertNotEquals(key, key(node -> node.withArray("parameters").add(1)));
+    assertNotEquals(
+        key, key(node -> node.withArray("views").add(TestRequests.view("v", "SELECT 1"))));
   }
 
   @Test
@@ -100,7 +92,8 @@ class PlanCacheTest {
   @Test
   void queriesThatMustNotBeCachedHaveNoKey() throws Exception {
     assertNull(key(node -> node.put("text", "SELECT DATE 'today'")));
-    assertNull(key(node -> node.withArray("given").addObject().put("relation", "r")));
+    assertNull(
+        key(node -> node.withArray("views").add(TestRequests.view("v", "SELECT TIME 'now'"))));
     assertNull(key(node -> node.put("text", "SELECT '" + "x".repeat(100_000) + "'")));
   }
 
@@ -170,7 +163,7 @@ class PlanCacheTest {
   @Test
   void planOverOtherLeavesHasNoCachedRun() {
     var execution = TestSpark.SPARK.range(3).queryExecution();
-    assertNull(CachedPlan.of(execution.executedPlan(), execution.toRdd(), Map.of(), null));
+    assertNull(CachedPlan.of(execution.executedPlan(), execution.toRdd(), Map.of(), 7L));
     PlanCache cache = new PlanCache();
     LogicalPlan plan = TestSpark.analyzed("SELECT 1");
     PlanCache.Kept entry = cache.put("k", "", plan, plan, plan);

@@ -73,7 +73,7 @@ class ResponseFrameTest {
                 spool,
                 "always",
                 new StepTimings(),
-                FiredRules.of("s")));
+                FiredRules.begin("s")));
     Schema.RESULT.check(header);
     assertEquals(0, header.get("rows").longValue());
     assertEquals("always", header.get("repeatable").textValue());

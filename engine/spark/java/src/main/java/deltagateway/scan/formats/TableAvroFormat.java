@@ -7,7 +7,6 @@ import deltagateway.scan.TableRoot;
 import deltagateway.scan.VolumePaths;
 import deltagateway.scan.credentials.VendedCredentials;
 import java.util.HashMap;
-import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.avro.AvroFileFormat;
@@ -65,7 +64,7 @@ public final class TableAvroFormat extends AvroFileFormat {
             columns.of(dataSchema),
             partitionSchema,
             columns.read(requiredSchema, relation),
-            ScalaConversions.seq(List.of()),
+            ScalaConversions.emptySeq(),
             ScalaConversions.map(all),
             conf),
         root,

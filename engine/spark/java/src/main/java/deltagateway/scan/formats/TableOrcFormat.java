@@ -6,7 +6,6 @@ import deltagateway.scan.PhysicalColumns;
 import deltagateway.scan.TableRoot;
 import deltagateway.scan.VolumePaths;
 import deltagateway.scan.credentials.VendedCredentials;
-import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -59,7 +58,7 @@ public final class TableOrcFormat extends OrcFileFormat {
             columns.of(dataSchema),
             partitionSchema,
             columns.read(requiredSchema, relation),
-            ScalaConversions.seq(List.of()),
+            ScalaConversions.emptySeq(),
             options,
             conf),
         root,

@@ -134,7 +134,7 @@ public final class TableParquetFormat extends ParquetFileFormat {
     int percent = isCacheable ? ColumnCache.percent(spark.sparkContext()) : 0;
     if (percent > 0 && returnsBatches(options) && CachedColumnReader.supports(read, rowIndex)) {
       Function1<PartitionedFile, Iterator<InternalRow>> unfiltered =
-          pushed.isEmpty() ? reader : build.apply(ScalaConversions.seq(List.of()));
+          pushed.isEmpty() ? reader : build.apply(ScalaConversions.emptySeq());
       reader =
           new CachedColumnReader(
               reader, unfiltered, read, constants, rowIndex, settings(spark), percent);

@@ -89,7 +89,7 @@ public final class SpaceFillingCurve implements Serializable {
         method,
         type,
         ScalaConversions.seq(List.of(argument)),
-        ScalaConversions.seq(List.of()),
+        ScalaConversions.emptySeq(),
         false,
         false,
         isDeterministic);
