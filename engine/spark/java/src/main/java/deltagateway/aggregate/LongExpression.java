@@ -251,7 +251,7 @@ abstract class LongExpression implements Serializable {
         return false;
       }
       for (int i = 0; i < count; i++) {
-        nulls[i] = hasNull && nulls[i] || otherHasNull && otherNulls[i];
+        nulls[i] = (hasNull && nulls[i]) || (otherHasNull && otherNulls[i]);
         if (!nulls[i]) values[i] = operator.apply(values[i], others[i]);
       }
       return true;

@@ -9,6 +9,9 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.execution.ColumnarToRowExec;
+import org.apache.spark.sql.execution.FilterExec;
+import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.aggregate.HashAggregateExec;
 import org.apache.spark.sql.execution.metric.SQLMetric;
@@ -110,6 +113,15 @@ public final class VectorizedAggregateExec extends SparkPlan {
   @Override
   public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
     return new VectorizedAggregateExec(aggregate, condition, projection, children.head());
+  }
+
+  /** Returns the canonical form of the operators that it replaces, so that equal exchanges are reused. */
+  @Override
+  public SparkPlan doCanonicalize() {
+    SparkPlan rows = new ColumnarToRowExec(child);
+    if (condition.isDefined()) rows = new FilterExec(condition.get(), rows);
+    if (!projection.isEmpty()) rows = new ProjectExec(projection, rows);
+    return aggregate.withNewChildren(ScalaConversions.one(rows)).canonicalized();
   }
 
   @Override
