@@ -115,6 +115,7 @@ class ResultJson(TypedDict):
     time_zone: str
     columns: list[ColumnJson]
     steps_us: dict[str, int]
+    rules: dict[str, int]
     rows: int
     repeatable: str
     segments: list[tuple[str | None, int, int]]

@@ -35,7 +35,7 @@ public enum Schema {
   SCOPE("label variables"),
   VARIABLE("name value default"),
   // Responses
-  RESULT("time_zone columns steps_us rows repeatable segments"),
+  RESULT("time_zone columns steps_us rules rows repeatable segments"),
   QUERY_COLUMNS("time_zone columns traits variables"),
   COLUMN("name type ddl comment"),
   ASSIGNMENT("default row_type rows ?targets"),

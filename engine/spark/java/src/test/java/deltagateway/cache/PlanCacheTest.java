@@ -65,8 +65,7 @@ class PlanCacheTest {
     node.withObject("variables").putArray("scopes");
     node.put("body_call", "").put("spool", "/spool").put("result_bytes_max", 1);
     node.putNull("rows_wanted").putNull("bytes_wanted").putNull("pool");
-    for (String name : List.of("announces_rows", "tells_lineage", "reports_lineage"))
-      node.put(name, false);
+    for (String name : List.of("announces_rows", "reports_lineage")) node.put(name, false);
     change.accept(node);
     return new StatementRequest(node.toString());
   }
@@ -170,7 +169,7 @@ class PlanCacheTest {
   @Test
   void planOverOtherLeavesHasNoCachedRun() {
     var execution = TestSpark.SPARK.range(3).queryExecution();
-    assertNull(CachedPlan.of(execution.executedPlan(), execution.toRdd(), Map.of()));
+    assertNull(CachedPlan.of(execution.executedPlan(), execution.toRdd(), Map.of(), null));
     PlanCache cache = new PlanCache();
     LogicalPlan plan = TestSpark.analyzed("SELECT 1");
     PlanCache.Kept entry = cache.put("k", "", plan, plan, plan);

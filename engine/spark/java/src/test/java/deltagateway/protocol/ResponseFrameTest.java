@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import deltagateway.TestRequests;
 import deltagateway.TestSpark;
+import deltagateway.optimizer.FiredRules;
 import deltagateway.result.ResultSpool;
 import deltagateway.session.StepTimings;
 import java.nio.ByteBuffer;
@@ -67,11 +68,17 @@ class ResponseFrameTest {
     JsonNode header =
         header(
             ResponseFrame.ofResult(
-                StructType.fromDDL("a INT"), "UTC", spool, "always", new StepTimings()));
+                StructType.fromDDL("a INT"),
+                "UTC",
+                spool,
+                "always",
+                new StepTimings(),
+                FiredRules.of("s")));
     Schema.RESULT.check(header);
     assertEquals(0, header.get("rows").longValue());
     assertEquals("always", header.get("repeatable").textValue());
     assertEquals("{}", header.get("steps_us").toString());
+    assertEquals("{}", header.get("rules").toString());
     assertEquals("[]", header.get("segments").toString());
   }
 }

@@ -19,8 +19,7 @@ final class ResultRequests {
     node.withObject("variables").putArray("scopes");
     node.put("body_call", "").put("spool", spool.toString()).put("result_bytes_max", bytesMax);
     node.put("rows_wanted", rowsWanted).put("bytes_wanted", bytesWanted).putNull("pool");
-    for (String name : List.of("announces_rows", "tells_lineage", "reports_lineage"))
-      node.put(name, false);
+    for (String name : List.of("announces_rows", "reports_lineage")) node.put(name, false);
     return new StatementRequest(node.toString());
   }
 }

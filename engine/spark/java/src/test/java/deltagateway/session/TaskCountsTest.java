@@ -101,11 +101,11 @@ class TaskCountsTest {
   void executedPlanHasOperatorsAndMetrics() throws Exception {
     run("planned", "SELECT id % 2, count(*) FROM range(0, 100, 1, 2) GROUP BY 1");
     var store = TestSpark.SPARK.sharedState().statusStore();
-    JsonNode executed = StatementRequest.JSON.readTree(plans.json(store, "planned"));
+    JsonNode executed = StatementRequest.JSON.readTree(plans.json(store, "planned", null));
     assertEquals(1, executed.size());
     assertTrue(executed.at("/0/nodes").findValuesAsText("name").contains("Range"));
     assertTrue(executed.at("/0/edges").size() > 0);
     assertTrue(executed.at("/0/nodes").findValuesAsText("value").size() > 0);
-    assertEquals("[]", plans.json(store, "unknown"));
+    assertEquals("[]", plans.json(store, "unknown", null));
   }
 }
