@@ -81,7 +81,15 @@ class PlanCacheTest {
     assertEquals(key, key(node -> node.put("id", "other").put("instant_us", 7).put("spool", "x")));
     assertNotEquals(key, key(node -> node.put("text", "SELECT 2")));
     assertNotEquals(key, key(node -> node.put("principal", "bob")));
-    assertNotEquals(key, key(node -> node.withArray("parameters").add(1)));
+    assertNotEquals(
+        key,
+        key(
+            node ->
+                node.withArray("parameters")
+                    .addObject()
+                    .put("name", "p")
+                    .put("value", "1")
+                    .put("type", "INT")));
   }
 
   @Test
@@ -99,7 +107,13 @@ class PlanCacheTest {
   @Test
   void queriesThatMustNotBeCachedHaveNoKey() throws Exception {
     assertNull(key(node -> node.put("text", "SELECT DATE 'today'")));
-    assertNull(key(node -> node.withArray("given").addObject().put("relation", "r")));
+    assertNull(
+        key(
+            node -> {
+              ObjectNode rows = node.withArray("given").addObject().put("relation", "r");
+              rows.put("columns", "id INT").put("is_stamped", true);
+              for (String name : List.of("keys", "costly", "paths")) rows.putArray(name);
+            }));
     assertNull(key(node -> node.put("text", "SELECT '" + "x".repeat(100_000) + "'")));
   }
 
