@@ -115,7 +115,10 @@ public final class VectorizedAggregateExec extends SparkPlan {
     return new VectorizedAggregateExec(aggregate, condition, projection, children.head());
   }
 
-  /** Returns the canonical form of the operators that it replaces, so that equal exchanges are reused. */
+  /**
+   * Returns the canonical form of the operators that it replaces, so that equal exchanges are
+   * reused.
+   */
   @Override
   public SparkPlan doCanonicalize() {
     SparkPlan rows = new ColumnarToRowExec(child);
