@@ -80,6 +80,7 @@ lint: $(VENV)/.installed-test ## check style and types
 	$(BIN)/mypy
 	@bash deploy/ensure-maven.sh
 	$(RUN) tests.java_format --check
+	$(RUN) tests.error_prone
 
 reference: $(VENV)/.installed-test ## write the SQL reference of the shell, and the generated pages of the documentation
 	$(RUN) tests.tidy.sql_reference

@@ -188,7 +188,7 @@ abstract class BatchCondition implements Serializable {
       others = right.select(batch, other, others);
       int selected = 0;
       for (int i = 0, j = 0; i < ones || j < others; ) {
-        boolean isLeft = j == others || i < ones && one[i] < other[j];
+        boolean isLeft = j == others || (i < ones && one[i] < other[j]);
         rows[selected++] = isLeft ? one[i++] : other[j++];
       }
       return selected;
@@ -282,7 +282,7 @@ abstract class BatchCondition implements Serializable {
       if (!hasNull && !otherHasNull) return comparison.select(rows, count, values, others);
       int filled = 0;
       for (int i = 0; i < count; i++) {
-        if (hasNull && nulls[i] || otherHasNull && otherNulls[i]) continue;
+        if ((hasNull && nulls[i]) || (otherHasNull && otherNulls[i])) continue;
         rows[filled] = rows[i];
         values[filled] = values[i];
         others[filled++] = others[i];

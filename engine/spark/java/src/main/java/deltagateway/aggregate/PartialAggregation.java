@@ -32,7 +32,7 @@ record PartialAggregation(
     List<GroupKey.Column> keys,
     List<Accumulator.Function> functions,
     List<Expression> checked,
-    DataType[] types,
+    List<DataType> types,
     SQLMetric outputRows)
     implements Function1<Iterator<ColumnarBatch>, Iterator<InternalRow>>, Serializable {
   private static final int GROUPS_MAX = 1 << 18;
@@ -45,8 +45,9 @@ record PartialAggregation(
   private final class Rows extends AbstractIterator<InternalRow> {
     private final Iterator<ColumnarBatch> batches;
     private final List<Accumulator> accumulators = new ArrayList<>();
-    private final Object[] values = new Object[types.length];
-    private final UnsafeProjection projection = UnsafeProjection$.MODULE$.create(types);
+    private final Object[] values = new Object[types.size()];
+    private final UnsafeProjection projection =
+        UnsafeProjection$.MODULE$.create(types.toArray(new DataType[0]));
 
     /** Copied rows of groups whose sum did not fit. */
     private final ArrayDeque<InternalRow> early = new ArrayDeque<>();

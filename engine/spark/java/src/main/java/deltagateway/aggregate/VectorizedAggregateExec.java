@@ -84,7 +84,7 @@ public final class VectorizedAggregateExec extends SparkPlan {
       }
     }
     List<Attribute> output = ScalaConversions.list(output());
-    DataType[] types = output.stream().map(Attribute::dataType).toArray(DataType[]::new);
+    List<DataType> types = output.stream().map(Attribute::dataType).toList();
     return new PartialAggregation(selected, keys, functions, checked, types, outputRows);
   }
 
