@@ -304,7 +304,7 @@ public final class StatementExecution {
     guard.ensureMayRun(query, request.id);
     if (request.hasBarrier()) guard.ensureHidesFiles(query);
     steps.end("guard");
-    boolean hasHidden = request.hasHidden() || bodies != null && bodies.hasHidden();
+    boolean hasHidden = request.hasHidden() || (bodies != null && bodies.hasHidden());
     LogicalPlan masked =
         hasHidden ? SecurityBarrierViews.removeUnneeded(FilePathMasking.ofQuery(query)) : query;
     LogicalPlan rows = new CorrelatedLimits().apply(TableScan.rows(spark, masked));
@@ -500,7 +500,7 @@ public final class StatementExecution {
             () -> {
               boolean isFew = isSmallLimit(plan, schema);
               RDD<InternalRow> rows = isFew && !isOneTask(plan) ? null : plan.execute();
-              if (isFew && (rows == null || limit != null && limit.hasPrunedFiles())) {
+              if (isFew && (rows == null || (limit != null && limit.hasPrunedFiles()))) {
                 InternalRow[] collected = plan.executeCollect();
                 boolean misses = limit != null && limit.mayHaveMore(collected.length);
                 addRows(misses ? rowsOfAllFiles(execution, limit) : collected, schema, spool);
