@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from catalog.errors import SqlError
+from gateway.observability.traffic import Traffic
 from gateway.registry import Registry
 
 
@@ -38,6 +39,7 @@ class Lifecycle:
     def __init__(self, restarts: int = 0) -> None:
         """Begins at STARTING; `restarts` is the number of restarts after a crash."""
         self.restarts = restarts
+        self.traffic = Traffic()
         self._lock = threading.Lock()
         self._phase = Phase.STARTING
         self._registry: Registry | None = None

@@ -192,7 +192,7 @@ class Server:
         tokens = open_tokens(self._config)
         issuer = open_issuer(self._config)
         known = make_authenticator(self._config, tokens, issuer, auditor.record_reload)
-        authenticator: Authenticator = RecordedLogIns(known, auditor)
+        authenticator: Authenticator = RecordedLogIns(known, auditor, self._lifecycle.traffic)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
@@ -215,18 +215,15 @@ class Server:
             console=load_console(),
         )
         app = create_app(self._lifecycle, authenticator, options)
-        links = RowLinkMaker(
-            signer=LinkSigner(lifetime_s=self._config.results.link_lifetime_s),
-            staged=staged,
-            public_url=config.public_url,
-        )
+        signer = LinkSigner(lifetime_s=self._config.results.link_lifetime_s)
+        links = RowLinkMaker(signer=signer, staged=staged, public_url=config.public_url)
         calls = ThriftRoute(authenticator, hosts, links)
         http = HttpServer(
             app,
             calls,
             config.host,
             config.http_port,
-            settings=HttpSettings(threads=config.http_threads, tls=tls, limits=self._http_limits()),
+            settings=self._http_settings(tls),
             on_death=self._on_death,
         )
         http.start()
@@ -246,6 +243,7 @@ class Server:
         settings = ThriftSettings(tls=tls, listener=listener)
         thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, settings, self._on_death)
         parts.callback(thrift.stop)
+        self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
         ports = Ports(thrift=thrift.start(), http=http.port)
         calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
@@ -254,14 +252,16 @@ class Server:
             parts.callback(remove_port_file, Path(config.port_file), ports)
         return ports
 
-    def _http_limits(self) -> HttpLimits:
+    def _http_settings(self, tls: TlsServer | None) -> HttpSettings:
         config = self._config
         uploads = Uploads(
             folder=config.spark.local_dir or None,
             file_bytes_max=config.volumes.file_bytes_max,
             held_bytes_max=max(config.volumes.file_bytes_max, config.volumes.uploads_bytes_max),
         )
-        return HttpLimits(body_bytes_max=BODY_BYTES_MAX, uploads=uploads)
+        limits = HttpLimits(body_bytes_max=BODY_BYTES_MAX, uploads=uploads)
+        on_response = self._lifecycle.traffic.add_response
+        return HttpSettings(threads=config.server.http_threads, tls=tls, limits=limits, on_response=on_response)
 
     def _thrift_listener(self, parts: ExitStack) -> socket.socket | None:
         """Opens the Thrift port early after a crash: clients that connect before Spark is ready wait in its backlog."""
@@ -280,4 +280,6 @@ class Server:
             client_authorities=config.tls_client_authorities if takes_certificates else "",
             client_revocations=config.tls_client_revocations,
         )
-        return TlsServer(files, auditor.record_reload)
+        server = TlsServer(files, auditor.record_reload)
+        self._lifecycle.traffic.certificate_expiry = server.expires_s
+        return server

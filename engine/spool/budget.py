@@ -24,7 +24,7 @@ class SpoolBudget:
         self, bytes_max: int, owner_bytes_max: int | None = None, *, setting: str = "", owner_setting: str = ""
     ) -> None:
         """Creates a budget; `owner_bytes_max` None: an owner may take all bytes."""
-        self._max = bytes_max
+        self.bytes_max = bytes_max
         self._owner_max = bytes_max if owner_bytes_max is None else owner_bytes_max
         self._setting = setting
         self._owner_setting = owner_setting
@@ -67,14 +67,14 @@ class SpoolBudget:
             return self._held.total()
 
     def _free_bytes(self, owner: str) -> int:
-        return min(self._max - self._held.total(), self._owner_max - self._held[owner])
+        return min(self.bytes_max - self._held.total(), self._owner_max - self._held[owner])
 
     def _refusal(self, owner: str) -> SqlError:
-        owner_left, left = self._owner_max - self._held[owner], self._max - self._held.total()
+        owner_left, left = self._owner_max - self._held[owner], self.bytes_max - self._held.total()
         # The smaller limit is the one that the user can do something about.
-        if self._owner_max < self._max and owner_left <= left:
+        if self._owner_max < self.bytes_max and owner_left <= left:
             return SpoolFullOfOwner(owner, self._owner_max, self._owner_setting)
-        return SpoolFull(self._max, self._setting)
+        return SpoolFull(self.bytes_max, self._setting)
 
     def _settle(self) -> None:
         while self._returned:

@@ -10,6 +10,7 @@ from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Accepted, Authenticator, Challenge, Exchange, Mechanism, parse_plain
 from gateway.authenticators.peer import Peer
+from gateway.observability.traffic import Traffic
 from gateway.sessions.session import Origin
 
 
@@ -19,13 +20,14 @@ class RecordedLogIns:
 
     inner: Authenticator
     auditor: Auditor
+    traffic: Traffic
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
         return self.inner.mechanisms
 
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
-        return _Recorded(self.inner.begin(mechanism, peer), self.auditor, mechanism, Origin(peer=peer.address))
+        return _Recorded(self.inner.begin(mechanism, peer), self, mechanism, Origin(peer=peer.address))
 
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
         found = self.inner.act_for(identity, user, peer)
@@ -39,7 +41,7 @@ class RecordedLogIns:
 @dataclass(slots=True)
 class _Recorded:
     exchange: Exchange
-    auditor: Auditor
+    records: RecordedLogIns
     mechanism: Mechanism
     origin: Origin
     _user: str | None = field(default=None)
@@ -50,10 +52,11 @@ class _Recorded:
         try:
             answer = self.exchange.receive(message)
         except SqlError as error:
-            self.auditor.record_refusal(self._user, self.origin, error)
+            self.records.traffic.add_failed_log_in()
+            self.records.auditor.record_refusal(self._user, self.origin, error)
             raise
         if isinstance(answer, Accepted):
-            self.auditor.logged_in(answer.identity, self.origin)
+            self.records.auditor.logged_in(answer.identity, self.origin)
         return answer
 
 

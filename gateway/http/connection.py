@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from http import HTTPStatus
@@ -99,7 +100,16 @@ class KnownCaller:
 class Connection:
     """A connection, driven by the server's loop; see the module for thread ownership."""
 
-    def __init__(self, client: socket.socket, peer: str, limits: HttpLimits, tls: TlsServer | None) -> None:
+    def __init__(
+        self,
+        client: socket.socket,
+        peer: str,
+        limits: HttpLimits,
+        tls: TlsServer | None,
+        on_response: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Begins to read; `on_response` receives the status of each response."""
+        self._on_response = on_response
         self._channel, self.peer, self._limits = Channel(client, peer, tls), peer, limits
         self.descriptor, self.port = self._channel.descriptor, self._channel.port
         self.state = State.READING
@@ -181,6 +191,8 @@ class Connection:
         if answer.accepted is not None:
             self._accept(answer.accepted)
             return
+        if answer.status:
+            self._on_response(answer.status)
         self.request, self.rest = None, answer.rest
         self._end_upload()
         self._ends_after_writing = answer.is_last

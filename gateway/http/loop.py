@@ -54,10 +54,12 @@ class ConnectionLoop:
         dispatch: Callable[[Connection], None],
         recall: Callable[[Connection], Answer | None],
         tls: TlsServer | None,
+        on_response: Callable[[int], None] = lambda _: None,
     ) -> None:
+        """Prepares the loop; `on_response` receives the status of each response."""
         listener.setblocking(False)
         self._listener, self._limits, self._tls = listener, limits, tls
-        self._dispatch, self._recall = dispatch, recall
+        self._dispatch, self._recall, self._on_response = dispatch, recall, on_response
         self._selector = selectors.DefaultSelector()
         self._connections: dict[Connection, int] = {}  # with the bytes that each held at the last check
         self._away: set[Connection] = set()  # owned by a worker, in any state
@@ -222,7 +224,7 @@ class ConnectionLoop:
             accepted.close()
             return
         try:
-            connection = Connection(accepted, peer, self._limits, self._tls)
+            connection = Connection(accepted, peer, self._limits, self._tls, self._on_response)
         except OSError:  # gone already
             accepted.close()
             return

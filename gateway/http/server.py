@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -58,6 +59,7 @@ class HttpSettings:
     threads: int = 32
     limits: HttpLimits = field(default_factory=lambda: HttpLimits(body_bytes_max=BODY_BYTES_MAX))
     tls: TlsServer | None = None
+    on_response: Callable[[int], None] = lambda _: None
 
 
 class HttpServer:
@@ -75,7 +77,7 @@ class HttpServer:
     ) -> None:
         self._thrift, self._address, self._on_death = thrift, (host, port), on_death
         settings = settings or HttpSettings()
-        self._limits, self._tls = settings.limits, settings.tls
+        self._limits, self._tls, self._on_response = settings.limits, settings.tls, settings.on_response
         handler = partial(run_application, app)
         self._app_workers = Workers(
             "http", handler, self._give_back, threads=settings.threads, threads_max=settings.threads
@@ -103,7 +105,9 @@ class HttpServer:
         family = socket.getaddrinfo(*self._address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         self.listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
         self._address = (self._address[0], int(self.listener.getsockname()[1]))
-        loop = self._loop = ConnectionLoop(self.listener, self._limits, self._dispatch, self._recall, self._tls)
+        loop = self._loop = ConnectionLoop(
+            self.listener, self._limits, self._dispatch, self._recall, self._tls, self._on_response
+        )
         self._thread = supervised_thread("http-loop", loop.run, lambda: loop.is_stopping, self._on_death)
         self._app_workers.start()
         self._piece_workers.start()

@@ -98,13 +98,15 @@ class Request:
 class Answer:
     """Response bytes, and whether the connection ends after them. `rest` creates the remaining pieces.
 
-    `accepted` receives an announced upload's body, instead of a response; the request then has it.
+    `status` is 0 for a later piece of a body. `accepted` receives an announced upload's body, instead of a response;
+    the request then has it.
     """
 
     content: bytes
     is_last: bool
     rest: Rest | None = None
     accepted: object | None = None
+    status: int = 0
 
 
 class Rest:
@@ -235,7 +237,8 @@ def format_answer(status: str, headers: Iterable[tuple[str, str]], body: Sequenc
     # RFC 9110, section 9.3.2: HEAD has the headers of GET, its length included, and no
     # body.
     sent = () if head and head.method == "HEAD" else body
-    return Answer(content=b"".join((_head_bytes(status, given, head, is_last=is_last), *sent)), is_last=is_last)
+    content = b"".join((_head_bytes(status, given, head, is_last=is_last), *sent))
+    return Answer(content=content, is_last=is_last, status=_code(status))
 
 
 def begin_answer(
@@ -254,8 +257,13 @@ def begin_answer(
     )
     if head.method == "HEAD":
         rest.close()
-        return Answer(content=content, is_last=is_last)
-    return Answer(content=content, is_last=is_last, rest=rest)
+        return Answer(content=content, is_last=is_last, status=_code(status))
+    return Answer(content=content, is_last=is_last, rest=rest, status=_code(status))
+
+
+def _code(status: str) -> int:
+    """Returns the code of a status line such as `404 NOT FOUND`."""
+    return int(status.split()[0])
 
 
 def _head_bytes(status: str, headers: Iterable[tuple[str, str]], head: Head | None, *, is_last: bool) -> bytes:

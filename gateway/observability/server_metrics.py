@@ -34,6 +34,7 @@ def server_metrics(lifecycle: Lifecycle) -> Iterator[MetricFamily]:
     )
     text = "Starts of the server after a crash of its process."
     yield counter("gateway_restarts_total", text, lifecycle.restarts)
+    yield from lifecycle.traffic.families()
     yield from _of_process()
     if registry is not None:
         yield from _open(registry)
@@ -53,6 +54,8 @@ def _open(registry: Registry) -> Iterator[MetricFamily]:
     places = (({"place": "memory"}, store.memory_bytes), ({"place": "disk"}, store.held_bytes()))
     text = "Bytes of results that are kept for their clients."
     yield family_with_labels(MetricKind.GAUGE, "gateway_results_held_bytes", text, places)
+    text = "Bytes that results may take on disk."
+    yield gauge("gateway_results_disk_max_bytes", text, store.disk_bytes_max)
     rows, size = store.counters
     yield counter("gateway_result_rows_total", "Rows of results, counted when they are pulled.", rows)
     yield counter("gateway_result_bytes_total", "Bytes of these rows as Arrow has them.", size)

@@ -14,7 +14,10 @@ import os
 import ssl
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from cryptography import x509
 
 from catalog.conditions import TlsUnusable
 from gateway.configuration.reloads import OnReload, ignore_reload
@@ -62,6 +65,11 @@ class TlsServer:
         self._lock = threading.Lock()
         self._read = files.stamps()
         self._context = _load(files)
+        self._expires_s = _expiry_s(files.certificate)
+
+    def expires_s(self) -> float:
+        """Returns when the certificate in use expires, in seconds since the epoch."""
+        return self._expires_s
 
     def begin(self) -> TlsSession:
         """Begins TLS on a new connection."""
@@ -74,12 +82,19 @@ class TlsServer:
     def _reload(self) -> None:
         try:
             self._context = _load(self._files)
+            self._expires_s = _expiry_s(self._files.certificate)
         except TlsUnusable as error:
             logger.warning("the former certificate stays in use: %s", error)
             self._on_reload(self._files.certificate, False)
         else:
             logger.info("the certificate %s was read again", self._files.certificate)
             self._on_reload(self._files.certificate, True)
+
+
+def _expiry_s(certificate: str) -> float:
+    """Returns the expiry of a PEM file's first certificate, which is the server's own."""
+    own = x509.load_pem_x509_certificates(Path(certificate).read_bytes())[0]
+    return own.not_valid_after_utc.timestamp()
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

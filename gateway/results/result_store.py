@@ -61,6 +61,12 @@ class ResultStore:
         """Returns the bytes on disk."""
         return self.spool.held_bytes() if self.spool is not None else 0
 
+    @property
+    def disk_bytes_max(self) -> int:
+        """Returns the maximum of bytes on disk; 0 without a spool."""
+        budget = self.spool.budget if self.spool is not None else None
+        return budget.bytes_max if budget is not None else 0
+
     def may_keep(self, held: int, count: int) -> bool:
         """Returns True, and reserves the memory, if a result with `held` bytes in memory may have `count` more."""
         with self._lock:

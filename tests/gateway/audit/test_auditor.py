@@ -38,6 +38,7 @@ from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.exchange import Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 from gateway.configuration.config import OnFailure, StatementText
+from gateway.observability.traffic import Traffic
 from gateway.registry import Registry
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
@@ -218,7 +219,7 @@ def test_how_much_of_the_text_is_recorded(server: AuditedServer, text: str | Non
 
 
 def test_log_ins_are_recorded_and_refusals_with_the_name_that_was_tried(server: AuditedServer) -> None:
-    authenticator = RecordedLogIns(Anonymous(), server.auditor)
+    authenticator = RecordedLogIns(Anonymous(), server.auditor, Traffic())
     peer = Peer("127.0.0.1")
     for _ in range(3):
         log_in(authenticator, Mechanism.PLAIN, plain_message("ann", "hunter2"), peer)
