@@ -73,8 +73,17 @@ class _Call(Generic[A, R]):
     # Receives the statement's lineage, if requested and if the call may have one.
     lineage: LineageReader | None = None
     streaming: StreamingResult | None = None
-    # Whether the response has no rules that changed a plan, so that they are requested afterwards.
-    lacks_rules: bool = False
+
+
+def _after_rules(request: StatementRequest, read: Callable[[str], R]) -> Callable[[str], R]:
+    """Returns the reader of a response that begins with a line with the rules that changed a plan."""
+
+    def read_both(answer: str) -> R:
+        rules, _, rest = answer.partition("\n")
+        request.profile.add_rules(json.loads(rules))
+        return read(rest)
+
+    return read_both
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,7 +194,8 @@ class ExecSession:
 
         Raises the errors of :meth:`run_query`.
         """
-        run = _Call(lambda session, data: session.values(data), read_assignment, lineage_of_reading, lacks_rules=True)
+        read = _after_rules(request, read_assignment)
+        run = _Call(lambda session, data: session.values(data), read, lineage_of_reading)
         return self._call(run, plan, request, parameters)
 
     def describe(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
@@ -208,8 +218,7 @@ class ExecSession:
         labels = _labels(plan)
         explain = _Call(
             lambda session, data: session.explain(data, mode.value),
-            lambda answer: restore_names(answer, labels),
-            lacks_rules=True,
+            _after_rules(request, lambda answer: restore_names(answer, labels)),
         )
         unlimited = replace(request, scan_bytes_max=0)  # no data is read
         text = self._call(explain, plan, unlimited, parameters)
@@ -228,9 +237,8 @@ class ExecSession:
         write_request = target_request(target)
         write = _Call(
             lambda session, data: session.write(data, write_request),
-            read_written,
+            _after_rules(request, read_written),
             lineage_of_write(target),
-            lacks_rules=True,
         )
         return self._call(write, plan, request, parameters)
 
@@ -384,8 +392,6 @@ class ExecSession:
                 answer = call.make(session, json.dumps(data))
                 disk.release()
                 result = call.read(answer)
-                if call.lacks_rules:
-                    request.profile.add_rules(json.loads(session.firedRules(request.statement_id)))
                 request.profile.add_plans(partial(process.executed_plans, request.statement_id), _labels(plan))
                 if lineage is not None:
                     _tell_lineage(lineage, session.lineage(request.statement_id), plan, request)

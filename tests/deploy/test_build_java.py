@@ -84,6 +84,8 @@ def test_error_of_the_compiler_ends_the_build_and_keeps_the_jar(tmp_path: Path) 
 
 EXTENDING = """\
 final class Extending extends org.apache.spark.sql.catalyst.expressions.Literal {
+  private static final long serialVersionUID = 1L;
+
   Extending() {
     super(1, org.apache.spark.sql.types.DataTypes.IntegerType);
   }

@@ -19,7 +19,8 @@ def node(id: int, name: str, description: str = "", **metrics: tuple[str, str]) 
 
 
 def plan(nodes: list[dict[str, Any]], *edges: tuple[int, int]) -> str:
-    return json.dumps([{"id": 7, "duration_ms": 12, "nodes": nodes, "edges": [{"from": a, "to": b} for a, b in edges]}])
+    found = {"id": 7, "began_ms": 5, "is_repeated": False, "duration_ms": 12, "nodes": nodes}
+    return json.dumps([found | {"edges": [{"from": a, "to": b} for a, b in edges]}])
 
 
 def test_wrappers_are_replaced_by_their_input() -> None:
@@ -35,7 +36,7 @@ def test_wrappers_are_replaced_by_their_input() -> None:
     )
     assert [each.id for each in found.operators] == [0, 3, 4]
     assert found.edges == ((3, 0), (4, 3))
-    assert (found.id, found.duration_ms) == (7, 12)
+    assert (found.id, found.began_ms, found.duration_ms, found.is_repeated) == (7, 5, 12, False)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ class JavaSession:
     def write(self, request: str, target: str) -> str:
         self.calls.append("write")
         self._ensure_well()
-        return "[]"
+        return "{}\n[]"
 
     def run(self, request: str) -> bytes:
         self.calls.append("run")

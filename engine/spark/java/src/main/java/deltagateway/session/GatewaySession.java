@@ -140,10 +140,10 @@ public final class GatewaySession {
     return within(request, () -> execution(request).describe());
   }
 
-  /** Returns the result of {@link VariableAssignment#values}. */
+  /** Returns the rules and the result of {@link VariableAssignment#values}. */
   public String values(String json) throws Exception {
     StatementRequest request = new StatementRequest(json);
-    return within(
+    return withRules(
         request,
         () -> {
           StatementExecution statement = execution(request);
@@ -187,11 +187,14 @@ public final class GatewaySession {
     if (statement.isSameAgain(enforced)) plans.putWrite(key, enforced.analyzed());
   }
 
-  /** Writes a query's rows into a table's folder and returns the files; see {@link TableWriter}. */
+  /**
+   * Writes a query's rows into a table's folder and returns the rules and the files; see {@link
+   * TableWriter}.
+   */
   public String write(String json, String target) throws Exception {
     StatementRequest request = new StatementRequest(json);
     TableWriter writer = new TableWriter(this, StatementRequest.JSON.readTree(target));
-    return within(
+    return withRules(
         request,
         () -> {
           StatementExecution statement = execution(request);
@@ -248,19 +251,22 @@ public final class GatewaySession {
     return lineages.remove(statementId);
   }
 
-  /** Returns the rules that changed a plan in the statement's last call, with counts, as JSON. */
-  public String firedRules(String statementId) {
-    String rules = fired.remove(statementId);
-    return rules == null ? "{}" : rules;
+  /**
+   * Returns the result after a line with the rules that changed its plans, with counts, as JSON.
+   */
+  private String withRules(StatementRequest request, Callable<String> work) throws Exception {
+    String result = within(request, work);
+    String rules = fired.remove(request.id);
+    return (rules == null ? "{}" : rules) + "\n" + result;
   }
 
   /**
-   * Returns Spark's plan text, after the selection of files; `mode` is simple, extended, codegen,
-   * cost or formatted.
+   * Returns the rules and Spark's plan text, after the selection of files; `mode` is simple,
+   * extended, codegen, cost or formatted.
    */
   public String explain(String json, String mode) throws Exception {
     StatementRequest request = new StatementRequest(json);
-    return within(
+    return withRules(
         request,
         () -> {
           QueryExecution analyzed = execution(request).analyzed();
