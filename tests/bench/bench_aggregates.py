@@ -1,8 +1,9 @@
 """Small aggregates over one table, over HTTP, compared with DuckDB with two threads on the same files.
 
-Run `python -m tests.bench.bench_aggregates [--repeat 25] [--rows 4000000] [--folder FOLDER] [--only NAME …]`. The
-table has 16 columns in 4 files; the result cache is off. Prints each query's median on either side in ms and their
-ratio, after the answers were compared; sides alternate. With a folder the table is stored there for the next run.
+Run `python -m tests.bench.bench_aggregates [--repeat 25] [--rows 4000000] [--folder FOLDER] [--only NAME …]
+[--conf TABLE]`. The table has 16 columns in 4 files; the result cache is off. Prints each query's median on either side
+in ms and their ratio, after the answers were compared; sides alternate. With a folder the table is stored there for the
+next run.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=4_000_000)
     options.add_argument("--folder", type=Path)
     options.add_argument("--only", nargs="+", default=list(QUERIES))
+    options.add_argument("--conf", default="{}", help="spark.conf in TOML, such as the switch of a rule")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         lake = arguments.folder or Path(name) / "lake"
@@ -63,7 +65,7 @@ def main() -> None:
         if not table.exists():
             write_table(table, arguments.rows)
         # Not as tests have it.
-        own = {"DRIVER_MEMORY": "4g", "CONF": "{}", "WARM_UP": "true"}
+        own = {"DRIVER_MEMORY": "4g", "CONF": arguments.conf, "WARM_UP": "true"}
         server = ServerProcess(Path(name), str(lake), **{f"GATEWAY_SPARK_{key}": own[key] for key in own})
         stack.callback(server.end)
         stack.callback(server.popen.terminate)
