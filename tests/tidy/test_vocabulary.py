@@ -50,7 +50,7 @@ REPLACED_PAIRS = frozenset({("seen", "by"), ("hides", "work"), ("take", "up"), (
 EXCEPTIONS = {
     r"(_?(admission_)?rules|AdmissionRules|GroupRules)": "rules of admission to a queue; a JSON field that Java reads",
     r"(add_url_rule|iter_rules|rule)": "Flask's URL rules",
-    r"(test_)?optimizer_?[rR]ules|RULES|_RULE_ROWS|(add|after|bench)_rules|_rules_of|with_rule": (
+    r"(test_)?optimizer_?[rR]ules|RULES|_RULE_ROWS|(add|bench)_rules|_after_rules|_rules_of|with_rule": (
         "rules of Spark's optimizer"
     ),
     r"rule_setting|test_rule_(settings|setting_has|is|that).*": "rules of Spark's optimizer",
