@@ -24,14 +24,16 @@ import scala.collection.Iterator;
  * there are many groups, or if a sum does not fit, what there is by then goes out first.
  *
  * @param condition selects rows; null selects all
- * @param checked the expressions that may fail, over the columns of a batch
+ * @param filter the condition as Spark evaluates it; null for none
+ * @param values the arguments of the functions as Spark evaluates them
  * @param types the types of keys and buffers
  */
 record PartialAggregation(
     BatchCondition condition,
+    Expression filter,
     List<GroupKey.Column> keys,
     List<Accumulator.Function> functions,
-    List<Expression> checked,
+    List<Expression> values,
     List<DataType> types,
     SQLMetric outputRows)
     implements Function1<Iterator<ColumnarBatch>, Iterator<InternalRow>>, Serializable {
@@ -45,7 +47,7 @@ record PartialAggregation(
   private final class Rows extends AbstractIterator<InternalRow> {
     private final Iterator<ColumnarBatch> batches;
     private final List<Accumulator> accumulators = new ArrayList<>();
-    private final Object[] values = new Object[types.size()];
+    private final Object[] cells = new Object[types.size()];
     private final UnsafeProjection projection =
         UnsafeProjection$.MODULE$.create(types.toArray(new DataType[0]));
 
@@ -88,10 +90,10 @@ record PartialAggregation(
     }
 
     private InternalRow row(int group) {
-      groups.values(group, values);
+      groups.values(group, cells);
       int position = keys.size();
-      for (Accumulator each : accumulators) position = each.write(group, values, position);
-      return projection.apply(new GenericInternalRow(values));
+      for (Accumulator each : accumulators) position = each.write(group, cells, position);
+      return projection.apply(new GenericInternalRow(cells));
     }
 
     /** Takes in batches until they end or there are too many groups. */
@@ -141,10 +143,13 @@ record PartialAggregation(
 
     /**
      * Evaluates expressions as Spark does, whose error names the value and its place in the query.
+     * An argument is evaluated for selected rows only: the filter may hide a row from the user.
      */
     private void raise(ColumnarBatch batch, int count) {
       for (int i = 0; i < count; i++) {
-        for (Expression expression : checked) expression.eval(batch.getRow(rows[i]));
+        InternalRow row = batch.getRow(rows[i]);
+        if (filter != null && !Boolean.TRUE.equals(filter.eval(row))) continue;
+        for (Expression value : values) value.eval(row);
       }
     }
   }

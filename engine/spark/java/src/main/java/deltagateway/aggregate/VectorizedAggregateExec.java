@@ -58,12 +58,13 @@ public final class VectorizedAggregateExec extends SparkPlan {
   PartialAggregation task() {
     BatchColumns columns = new BatchColumns(child.output());
     columns.project(projection);
-    List<Expression> checked = new ArrayList<>();
+    List<Expression> values = new ArrayList<>();
     BatchCondition selected = null;
+    Expression filter = null;
     if (condition.isDefined()) {
       selected = BatchCondition.of(condition.get(), columns);
       if (selected == null) return null;
-      checked.add(columns.bind(condition.get()));
+      filter = columns.bind(condition.get());
     }
     List<GroupKey.Column> keys = new ArrayList<>();
     for (NamedExpression key : ScalaConversions.list(aggregate.groupingExpressions())) {
@@ -80,12 +81,12 @@ public final class VectorizedAggregateExec extends SparkPlan {
       if (function == null) return null;
       functions.add(function);
       for (Expression child : ScalaConversions.list(each.aggregateFunction().children())) {
-        checked.add(columns.bind(child));
+        values.add(columns.bind(child));
       }
     }
     List<Attribute> output = ScalaConversions.list(output());
     List<DataType> types = output.stream().map(Attribute::dataType).toList();
-    return new PartialAggregation(selected, keys, functions, checked, types, outputRows);
+    return new PartialAggregation(selected, filter, keys, functions, values, types, outputRows);
   }
 
   @Override

@@ -388,4 +388,19 @@ class PartialAggregationTest {
     assertEquals("ARITHMETIC_OVERFLOW", error.getCondition().split("\\.")[0]);
     assertEquals("l + 1L", error.getQueryContext()[0].fragment());
   }
+
+  @Test
+  void errorOfTheFilterIsNotThatOfARowThatItHides() {
+    List<Object[]> data = new ArrayList<>();
+    for (int i : new int[] {-1, 1}) {
+      Object[] values = new Object[SCHEMA.length()];
+      values[3] = i;
+      values[4] = Long.MAX_VALUE;
+      data.add(values);
+    }
+    Planned planned = Planned.of("SELECT sum(l * 2L) FROM batches WHERE i > 0 AND l + 1L > 0");
+    SparkArithmeticException error =
+        assertThrows(SparkArithmeticException.class, () -> planned.actual(data));
+    assertEquals("l + 1L", error.getQueryContext()[0].fragment());
+  }
 }
