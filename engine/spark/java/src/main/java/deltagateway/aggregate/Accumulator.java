@@ -133,16 +133,53 @@ abstract class Accumulator {
     }
   }
 
-  /** A sum of longs, null without values. */
-  private static final class Longs extends Accumulator {
+  /** Reads the values of an argument. */
+  private abstract static class OfLongs extends Accumulator {
     private final LongExpression expression;
+    long[] values = new long[0];
+    boolean[] nulls = new boolean[0];
+
+    OfLongs(LongExpression expression) {
+      this.expression = expression;
+    }
+
+    /** Returns whether a value is null, as {@link LongExpression#eval} does. */
+    final boolean read(ColumnarBatch batch, int[] rows, int count) {
+      if (values.length < count) {
+        values = new long[count];
+        nulls = new boolean[count];
+      }
+      return expression.eval(batch, rows, count, values, nulls);
+    }
+  }
+
+  /** Reads the values of an argument. */
+  private abstract static class OfDoubles extends Accumulator {
+    private final DoubleExpression expression;
+    double[] values = new double[0];
+    boolean[] nulls = new boolean[0];
+
+    OfDoubles(DoubleExpression expression) {
+      this.expression = expression;
+    }
+
+    /** Returns whether a value is null, as {@link DoubleExpression#eval} does. */
+    final boolean read(ColumnarBatch batch, int[] rows, int count) {
+      if (values.length < count) {
+        values = new double[count];
+        nulls = new boolean[count];
+      }
+      return expression.eval(batch, rows, count, values, nulls);
+    }
+  }
+
+  /** A sum of longs, null without values. */
+  private static final class Longs extends OfLongs {
     private final BitSet hasValue = new BitSet();
     private long[] sums = new long[0];
-    private long[] values = new long[0];
-    private boolean[] nulls = new boolean[0];
 
     Longs(LongExpression expression) {
-      this.expression = expression;
+      super(expression);
     }
 
     @Override
@@ -152,11 +189,7 @@ abstract class Accumulator {
 
     @Override
     int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
-      if (values.length < count) {
-        values = new long[count];
-        nulls = new boolean[count];
-      }
-      boolean hasNull = expression.eval(batch, rows, count, values, nulls);
+      boolean hasNull = read(batch, rows, count);
       for (int i = from; i < count; i++) {
         if (hasNull && nulls[i]) continue;
         int group = groups[i];
@@ -183,16 +216,13 @@ abstract class Accumulator {
   }
 
   /** A sum of doubles, null without values; or that of an average, with the number of values. */
-  private static final class Doubles extends Accumulator {
-    private final DoubleExpression expression;
+  private static final class Doubles extends OfDoubles {
     private final boolean isAverage;
     private double[] sums = new double[0];
     private long[] counts = new long[0];
-    private double[] values = new double[0];
-    private boolean[] nulls = new boolean[0];
 
     Doubles(DoubleExpression expression, boolean isAverage) {
-      this.expression = expression;
+      super(expression);
       this.isAverage = isAverage;
     }
 
@@ -205,11 +235,7 @@ abstract class Accumulator {
 
     @Override
     int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
-      if (values.length < count) {
-        values = new double[count];
-        nulls = new boolean[count];
-      }
-      boolean hasNull = expression.eval(batch, rows, count, values, nulls);
+      boolean hasNull = read(batch, rows, count);
       for (int i = from; i < count; i++) {
         if (hasNull && nulls[i]) continue;
         sums[groups[i]] += values[i];
@@ -233,17 +259,14 @@ abstract class Accumulator {
     }
   }
 
-  private static final class LongExtreme extends Accumulator {
-    private final LongExpression expression;
+  private static final class LongExtreme extends OfLongs {
     private final DataType type;
     private final boolean isMax;
     private final BitSet hasValue = new BitSet();
     private long[] extremes = new long[0];
-    private long[] values = new long[0];
-    private boolean[] nulls = new boolean[0];
 
     LongExtreme(LongExpression expression, DataType type, boolean isMax) {
-      this.expression = expression;
+      super(expression);
       this.type = type;
       this.isMax = isMax;
     }
@@ -255,11 +278,7 @@ abstract class Accumulator {
 
     @Override
     int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
-      if (values.length < count) {
-        values = new long[count];
-        nulls = new boolean[count];
-      }
-      boolean hasNull = expression.eval(batch, rows, count, values, nulls);
+      boolean hasNull = read(batch, rows, count);
       for (int i = from; i < count; i++) {
         if (hasNull && nulls[i]) continue;
         int group = groups[i];
@@ -284,16 +303,13 @@ abstract class Accumulator {
     }
   }
 
-  private static final class DoubleExtreme extends Accumulator {
-    private final DoubleExpression expression;
+  private static final class DoubleExtreme extends OfDoubles {
     private final boolean isMax;
     private final BitSet hasValue = new BitSet();
     private double[] extremes = new double[0];
-    private double[] values = new double[0];
-    private boolean[] nulls = new boolean[0];
 
     DoubleExtreme(DoubleExpression expression, boolean isMax) {
-      this.expression = expression;
+      super(expression);
       this.isMax = isMax;
     }
 
@@ -304,11 +320,7 @@ abstract class Accumulator {
 
     @Override
     int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
-      if (values.length < count) {
-        values = new double[count];
-        nulls = new boolean[count];
-      }
-      boolean hasNull = expression.eval(batch, rows, count, values, nulls);
+      boolean hasNull = read(batch, rows, count);
       for (int i = from; i < count; i++) {
         if (hasNull && nulls[i]) continue;
         int group = groups[i];
