@@ -33,7 +33,7 @@ _BEFORE_NAMES = frozenset(
 
 
 class _Match(IntEnum):
-    """How a written name matches, best first."""
+    """Ways in which a written name matches, best first."""
 
     OBJECT = auto()
     NAME = auto()
