@@ -3339,6 +3339,11 @@ class TracingNotInstalled(SqlError):
     package: str
     def __init__(self, package: str) -> None: ...
 
+class SessionStateNotReadable(SqlError):
+    """SESSION_STATE_NOT_READABLE, SQLSTATE 58030"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
 class SessionNotFound(SqlError):
     """INVALID_HANDLE.SESSION_NOT_FOUND, SQLSTATE 08003"""
     def __init__(self) -> None: ...

@@ -49,6 +49,18 @@ class EngineSession(Protocol):
         """Returns the client span to which the session's statements belong, if the client has sent one."""
         ...
 
+    @property
+    def state_mark(self) -> object:
+        """Returns an object that another one replaces whenever `saved_state` changes, for comparison with `is`."""
+        ...
+
+    def saved_state(self) -> dict[str, object]:
+        """Returns the session's state as a JSON object, for `Engine.restore_session`.
+
+        `engine/runtime/saved_session.py` describes what it includes.
+        """
+        ...
+
     def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream: ...
 
     def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream: ...
@@ -113,6 +125,14 @@ class Engine(Protocol):
     ) -> EngineSession:
         """Opens a session for `identity` at a catalog and a schema, which may be created later if it
         `may_lack_schema`.
+        """
+        ...
+
+    def restore_session(self, identity: Identity, saved: Mapping[str, object]) -> EngineSession:
+        """Opens a session with the state that `EngineSession.saved_state` returned, in any process.
+
+        Its schema need not exist. `identity` has to be authenticated again; the privileges that the session's settings
+        required are not checked again. Raises `SessionStateNotReadable`.
         """
         ...
 

@@ -63,6 +63,7 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Profile, Stage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
+from engine.runtime.saved_session import from_saved, to_saved
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings, requires_admin
 from engine.runtime.statement import Statement
@@ -373,6 +374,9 @@ class LakeEngine:
         state = SessionState(identity=identity, catalog=name.catalog, schema=name.schema, values=values)
         return LakeSession(state, self._sources, self._driver.open_session(), self._running, without_effect)
 
+    def restore_session(self, identity: Identity, saved: Mapping[str, object]) -> LakeSession:
+        return LakeSession(from_saved(identity, saved), self._sources, self._driver.open_session(), self._running)
+
     def close(self) -> None:
         """Finishes post-commit work, and stops Spark."""
         if self._warm_up is not None:
@@ -436,6 +440,13 @@ class LakeSession:
     @property
     def trace_parent(self) -> str | None:
         return self._state.value(TRACE_PARENT) or None
+
+    @property
+    def state_mark(self) -> object:
+        return self._state
+
+    def saved_state(self) -> dict[str, object]:
+        return to_saved(self._state)
 
     def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parses `text` and runs it."""

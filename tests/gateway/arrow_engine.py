@@ -20,7 +20,9 @@ import fnmatch
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
+import msgspec
 import pyarrow as pa
 
 from catalog.catalog import Catalog
@@ -268,6 +270,12 @@ class ArrowEngine:
         self.sessions.append(session)
         return session
 
+    def restore_session(self, identity: Identity, saved: Mapping[str, object]) -> ArrowSession:
+        self.stall()
+        session = ArrowSession(self, identity, **msgspec.convert(saved, SavedArrowSession))
+        self.sessions.append(session)
+        return session
+
     def close(self) -> None:
         self.closed = True
 
@@ -277,6 +285,15 @@ class ArrowEngine:
     def _ensure_schema(self, schema: str | None) -> None:
         if schema not in (None, *self.schemas()):
             raise SchemaMissing(schema or "")
+
+
+class SavedArrowSession(TypedDict):
+    """The saved state of an `ArrowSession`."""
+
+    settings: dict[str, str]
+    current_catalog: str
+    current_schema: str
+    statement_timeout_s: float
 
 
 @dataclass
@@ -291,10 +308,19 @@ class ArrowSession:
     statement_timeout_s: float = 0.0
     trace_parent: str | None = None
     closed: bool = False
+    state_mark: object = field(default_factory=object)
 
     @property
     def principal(self) -> str:
         return self.identity.principal
+
+    def saved_state(self) -> dict[str, object]:
+        return {
+            "settings": self.settings,
+            "current_catalog": self.current_catalog,
+            "current_schema": self.current_schema,
+            "statement_timeout_s": self.statement_timeout_s,
+        }
 
     def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
         self.engine.runs.append(Run(text, request, tuple(parameters)))
@@ -356,6 +382,7 @@ class ArrowSession:
 
     def _use(self, parts: list[str]) -> ResultStream:
         self.current_catalog, self.current_schema = ([self.current_catalog, *parts])[-2:]
+        self.state_mark = object()
         return empty_result()
 
     def close(self) -> None:

@@ -1,0 +1,135 @@
+"""Conversion between a session's state and JSON, so that another process can continue the session.
+
+A value of a variable is saved in Spark's binary form with its type, as `engine/runtime/variables.py` stores it, and a
+temporary view or function as the catalog stores its own. Not saved are:
+
+- the identity, which comes from the authentication of whoever continues the session;
+- global temporary views, which belong to all sessions of a user on one server (`engine/runtime/global_views.py`);
+- the warning about settings without effect, which only the first statement's log has.
+
+Unknown fields are rejected: a state that this release understands only in part would change answers. Settings are
+checked again, because this release may not have one of them, but without the privileges that they required.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TypeVar
+
+import msgspec
+
+from catalog.conditions import SessionStateNotReadable
+from catalog.entries import FunctionEntry, ViewEntry
+from catalog.errors import SqlError
+from catalog.names import fold
+from catalog.store.entry_json import MalformedEntry, from_json, to_json
+from engine.runtime.identity import Identity
+from engine.runtime.session_state import SessionState, is_of_session
+from engine.runtime.settings import parse_setting
+from engine.runtime.variables import SESSION, RowValue, Scope, Variable
+
+_Kind = TypeVar("_Kind", ViewEntry, FunctionEntry)
+
+
+class _SavedVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A variable; the first three fields are those of `RowValue`."""
+
+    row_type: str
+    row: str
+    column: int
+    name: str
+    default: str
+
+
+class _RowType(msgspec.Struct, frozen=True):
+    """The part of Spark's type in JSON that is checked here."""
+
+    fields: list[dict[str, object]]
+
+
+class _SavedSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    catalog: str
+    schema: str
+    settings: dict[str, str]
+    temporary_views: list[dict[str, object]]
+    temporary_functions: list[dict[str, object]]
+    variables: list[_SavedVariable]
+
+
+def to_saved(state: SessionState) -> dict[str, object]:
+    """Returns the state between two statements as a JSON object."""
+    variables = [
+        _SavedVariable(
+            row_type=variable.value.row_type,
+            row=variable.value.row,
+            column=variable.value.column,
+            name=variable.name,
+            default=variable.default,
+        )
+        for variable in state.variables.variables.values()
+    ]
+    saved = _SavedSession(
+        catalog=state.catalog,
+        schema=state.schema,
+        settings=dict(state.values),
+        temporary_views=list(map(to_json, state.temporary_views.values())),
+        temporary_functions=list(map(to_json, state.temporary_functions.values())),
+        variables=variables,
+    )
+    fields: dict[str, object] = msgspec.to_builtins(saved)
+    return fields
+
+
+def from_saved(identity: Identity, value: Mapping[str, object]) -> SessionState:
+    """Returns the state that `to_saved` made `value` of, for `identity`. Raises `SessionStateNotReadable`."""
+    try:
+        saved = msgspec.convert(value, _SavedSession)
+        return SessionState(
+            identity=identity,
+            catalog=saved.catalog,
+            schema=saved.schema,
+            values=MappingProxyType(dict(_checked(key, text) for key, text in saved.settings.items())),
+            temporary_views=MappingProxyType(_entries(saved.temporary_views, ViewEntry)),
+            temporary_functions=MappingProxyType(_entries(saved.temporary_functions, FunctionEntry)),
+            variables=Scope(label=SESSION, variables=MappingProxyType(dict(map(_variable, saved.variables)))),
+        )
+    except (msgspec.DecodeError, MalformedEntry, SqlError) as error:
+        raise SessionStateNotReadable(str(error)) from error
+
+
+def _checked(key: str, text: str) -> tuple[str, str]:
+    """Returns a setting as it is stored; raises a `SqlError` if a session cannot have it."""
+    setting, value = parse_setting(key, text)
+    return setting.key, value
+
+
+def _entries(objects: Iterable[Mapping[str, object]], kind: type[_Kind]) -> dict[str, _Kind]:
+    """Returns temporary objects by folded name; raises `MalformedEntry`."""
+    found = {}
+    for each in objects:
+        entry = from_json(each)
+        if not isinstance(entry, kind):
+            raise MalformedEntry(f"{each.get('kind')!r} is not the kind of a {kind.__name__}")
+        if not is_of_session(entry.name):
+            raise MalformedEntry(f"{entry.name} is not a temporary name")
+        found[fold(entry.name.table)] = entry
+    return found
+
+
+def _variable(saved: _SavedVariable) -> tuple[str, Variable]:
+    """Returns a variable with its name. Raises `MalformedEntry` if the row is not one of its type: Spark would read
+    memory outside of it.
+    """
+    try:
+        num_bytes = len(base64.b64decode(saved.row, validate=True))
+    except binascii.Error as error:
+        raise MalformedEntry(f"the value of {saved.name!r} is not base64") from error
+    num_fields = len(msgspec.json.decode(saved.row_type, type=_RowType).fields)
+    # A row begins with a bit for each field, in words, and a word for each field.
+    if not 0 <= saved.column < num_fields or num_bytes < 8 * ((num_fields + 63) // 64 + num_fields):
+        raise MalformedEntry(f"the value of {saved.name!r} does not have its type")
+    value = RowValue(saved.row_type, saved.row, saved.column)
+    return saved.name, Variable(name=saved.name, value=value, default=saved.default)
