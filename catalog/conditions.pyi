@@ -3344,6 +3344,27 @@ class SessionStateNotReadable(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class StateFolderNotUsable(SqlError):
+    """STATE_FOLDER_NOT_USABLE, SQLSTATE 58030"""
+    path: str
+    reason: str
+    def __init__(self, path: str, reason: str) -> None: ...
+
+class StateFormatNotSupported(SqlError):
+    """STATE_FORMAT_NOT_SUPPORTED, SQLSTATE 0A000"""
+    path: str
+    version: str
+    supported: int
+    def __init__(self, path: str, version: str, supported: int) -> None: ...
+
+class StateLost(SqlError):
+    """STATE_LOST, SQLSTATE 57P01"""
+    def __init__(self) -> None: ...
+
+class StatementInterrupted(SqlError):
+    """STATEMENT_INTERRUPTED, SQLSTATE 57P01"""
+    def __init__(self) -> None: ...
+
 class SessionNotFound(SqlError):
     """INVALID_HANDLE.SESSION_NOT_FOUND, SQLSTATE 08003"""
     def __init__(self) -> None: ...

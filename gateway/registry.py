@@ -35,7 +35,7 @@ from catalog.conditions import (
     TooManySessionsOfUser,
 )
 from catalog.errors import SqlError
-from engine.engine import Engine
+from engine.engine import Engine, EngineSession
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, Ended, NoAudit
 from gateway.observability.counters import Counters
@@ -49,6 +49,7 @@ from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import Operation
 from gateway.sessions.session import Origin, Session
 from gateway.sessions.statement_threads import StatementThreads
+from gateway.state.journal import StateStore
 
 logger = logging.getLogger(__name__)
 
@@ -89,6 +90,8 @@ class Registry:
         self.store = store or ResultStore()
         # Called for each statement, but not for protocol calls.
         self.tracer: StatementTracer | None = None
+        # None: sessions end with this process.
+        self.state: StateStore | None = None
         self._sessions_per_user_max = limits.sessions_per_user_max or limits.sessions_max
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
@@ -131,9 +134,8 @@ class Registry:
         engine_session = self.engine.open_session(
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
-        session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
+        session = self._new_session(identity, engine_session)
         session.origin = origin or Origin()
-        session.store = self.store
         try:
             self._auditor.record_session_open(str(session.id), identity, session.origin)
             with self._lock:
@@ -143,6 +145,28 @@ class Registry:
             session.close()
             raise
         return session
+
+    def _new_session(self, identity: Identity, engine_session: EngineSession) -> Session:
+        session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
+        session.store = self.store
+        if self.state is not None:
+            session.record_in(self.state)
+        return session
+
+    def restore_session(self, session_id: uuid.UUID, identity: Identity, engine_session: EngineSession) -> Session:
+        """Adds a session that was open in a former process. Its client is not connected, so it expires without
+        calls.
+        """
+        session = self._new_session(identity, engine_session)
+        session.id, session.is_detached = session_id, True
+        with self._lock:
+            self._sessions[session.id] = session
+        return session
+
+    def note_ended(self, session: Session, operation: Operation) -> None:
+        """Adds a restored statement to the history."""
+        if not operation.is_call:
+            self._history.add(statement_info(operation, session.id, session.origin.wire))
 
     def session(self, session_id: uuid.UUID, identity: Identity | None) -> Session:
         """Returns the session, which then acts for this login of its owner: HTTP clients renew their tokens."""
@@ -165,6 +189,10 @@ class Registry:
             return session, operation
         raise OperationNotFound()
 
+    def session_of(self, operation_id: uuid.UUID, identity: Identity | None) -> Session | None:
+        """Returns the session of an operation of `identity`; None for an unknown one."""
+        return _admit(self._owners.get(operation_id), identity)
+
     def linked_operation(self, operation_id: uuid.UUID, part: str = "", origin: Origin | None = None) -> Operation:
         """Returns an operation for the holder of a link to a part of its result; the caller has checked the
         signature.
@@ -176,6 +204,7 @@ class Registry:
 
     def retire_after(self, session: Session, operation: Operation) -> None:
         """Retires `session` when `operation`, its only one, ends. The whole result must be held by then."""
+        session.is_single = True
         operation.on_end(lambda: self._retire(session, operation))
 
     def close_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> None:
@@ -249,10 +278,16 @@ class Registry:
         end = time.monotonic() + deadline_s
         while time.monotonic() < end and any(map(self._is_awaited, self.operations())):
             time.sleep(0.02)
-        for session in self.sessions():
-            self._drop_session(session.id, "shutdown")
-        for operation in self.operations():
-            self._drop_operation(operation.id)
+        if self.state is None:
+            for session in self.sessions():
+                self._drop_session(session.id, "shutdown")
+            for operation in self.operations():
+                self._drop_operation(operation.id)
+        else:
+            with self._lock:
+                retired = [session for session, _ in self._retired.values()]
+            for session in (*self.sessions(), *retired):
+                session.suspend()
         if not self._threads.close(self.limits.end_grace_s):
             logger.warning("%d statements do not end, and are left to the end of Spark", self._threads.abandoned_count)
         self._reaper.join(timeout=self.limits.reap_every_s + 1)

@@ -11,6 +11,8 @@ are always answered.
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import socket
 import threading
 from collections.abc import Callable
@@ -26,7 +28,7 @@ from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
 from engine.spark.session import SparkOptions, Supervision
 from engine.spool.budget import SpoolBudget
-from engine.spool.spool import OwnedSpool
+from engine.spool.spool import OwnedSpool, Spool
 from gateway.audit.auditor import Auditor
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
@@ -37,9 +39,11 @@ from gateway.configuration.catalogs import open_rest_catalogs, open_rest_policy
 from gateway.configuration.config import Config
 from gateway.configuration.storage import open_credentials
 from gateway.hs2.server import ThriftServer, ThriftSettings, listen
+from gateway.hs2.service import FRONT_END as THRIFT
 from gateway.http.app import BODY_BYTES_MAX, HttpOptions, create_app
 from gateway.http.connection import HttpLimits
 from gateway.http.console_page import load_console
+from gateway.http.delivery import FRONT_END as STATEMENTS
 from gateway.http.hosts import KnownHosts
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
@@ -52,8 +56,11 @@ from gateway.observability.tracing import make_tracer
 from gateway.process.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
 from gateway.process.supervision import OnDeath, ignore_death
 from gateway.process.tls import TlsFiles, TlsServer
+from gateway.recovery import FrontEnd, Recovery
 from gateway.registry import Registry
 from gateway.results.result_store import ResultStore
+from gateway.state.folder import StateFolder
+from gateway.state.journal import StateStore
 
 logger = logging.getLogger(__name__)
 
@@ -98,15 +105,34 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
     return open_engine(options, progress, on_failure)
 
 
-def open_spool(config: Config) -> OwnedSpool:
-    """Opens the spool for results that wait to be fetched, next to Spark's local files."""
-    budget = SpoolBudget(
+def open_spool(config: Config, parts: ExitStack) -> tuple[Spool, StateStore | None]:
+    """Opens the spool for results that wait to be fetched: in the state folder, or next to Spark's local files."""
+    results = SpoolBudget(
         config.results.disk_bytes_max,
         config.disk_bytes_per_user_max,
         setting="results.disk_bytes_max",
         owner_setting="results.disk_bytes_per_user_max",
     )
-    return OwnedSpool(config.spark.local_dir or None, budget)
+    if not config.state_folder:
+        spool = OwnedSpool(config.spark.local_dir or None, results)
+        parts.callback(spool.close)
+        return spool, None
+    records = SpoolBudget(
+        config.state.bytes_max,
+        config.state_bytes_per_user_max,
+        setting="state.bytes_max",
+        owner_setting="state.bytes_per_user_max",
+    )
+    state = StateStore(StateFolder(Path(config.state_folder)), records, results, _end_process)
+    parts.callback(state.close)
+    return state.spool, state
+
+
+def _end_process() -> None:
+    """Ends the process as a crash does, so that its parent starts it again: another gateway has its sessions, and
+    whatever it still runs must not commit.
+    """
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Server:
@@ -218,31 +244,28 @@ class Server:
         signer = LinkSigner(lifetime_s=self._config.results.link_lifetime_s)
         links = RowLinkMaker(signer=signer, staged=staged, public_url=config.public_url)
         calls = ThriftRoute(authenticator, hosts, links)
-        http = HttpServer(
-            app,
-            calls,
-            config.host,
-            config.http_port,
-            settings=self._http_settings(tls),
-            on_death=self._on_death,
-        )
+        http_settings = self._http_settings(tls)
+        http = HttpServer(app, calls, config.host, config.http_port, settings=http_settings, on_death=self._on_death)
         http.start()
         parts.callback(http.stop)
         listener = self._thrift_listener(parts)
+        spool, state = open_spool(self._config, parts)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
         parts.callback(engine.close)
-        spool = open_spool(self._config)
-        parts.callback(spool.close)
         store = ResultStore(spool, self._config.results.memory_bytes_max)
         registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current, auditor, store)
         users = known.knows_user if isinstance(known, Chain) else lambda _: False
         engine.show_activity(ServerActivity(self._lifecycle, users))
-        registry.tracer = tracer
+        registry.tracer, registry.state = tracer, state
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         settings = ThriftSettings(tls=tls, listener=listener)
         thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, settings, self._on_death)
         parts.callback(thrift.stop)
+        if state is not None:
+            # Before the ports are open: a client that comes back must not be told that its session is unknown.
+            front_ends: dict[str, FrontEnd] = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service}
+            Recovery(registry, state, front_ends).take_over()
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
         ports = Ports(thrift=thrift.start(), http=http.port)
         calls.open(thrift.conversations())

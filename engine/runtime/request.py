@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from catalog.grants.right_differences import RightDifference
@@ -34,6 +34,9 @@ def _ignore(_: object) -> None:
 class StatementRequest:
     """One request: identity, cancel token, id, clock, profile, limits and callbacks.
 
+    - `transaction_id`: a UUID that the statement's commits record.
+    - `is_repeated`: an earlier process may have run the statement with this transaction id.
+    - `versions`: the versions of tables that a repeated query reads.
     - `instant_us`: the value of `current_timestamp()` in all queries of the run, in microseconds since the epoch.
     - `rows_wanted`, `bytes_wanted`: the client takes no more rows or bytes (None: all), so a query need not compute
       them.
@@ -67,6 +70,9 @@ class StatementRequest:
     identity: Identity
     cancel: CancelToken = field(default_factory=CancelToken)
     statement_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    transaction_id: str | None = None
+    is_repeated: bool = False
+    versions: Mapping[str, object] = field(default_factory=dict)
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30

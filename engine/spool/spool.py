@@ -35,10 +35,17 @@ _END = 8
 class Spool:
     """A directory for spooled files. Thread-safe."""
 
-    def __init__(self, folder: Path, budget: SpoolBudget | None = None) -> None:
-        """Uses the existing private directory `folder`; without a budget, files have no size limit."""
+    def __init__(
+        self, folder: Path, budget: SpoolBudget | None = None, *, prefix: str = "rows-", outlives_process: bool = False
+    ) -> None:
+        """Uses the existing private directory `folder`; without a budget, files have no size limit.
+
+        Files' names begin with `prefix`. With `outlives_process` they are not removed at the process's normal exit.
+        """
         self.folder = folder
         self.budget = budget
+        self._prefix = prefix
+        self._outlives_process = outlives_process
         self._names = itertools.count()
 
     def follow(self, path: Path, owner: str = "") -> SpoolFile:
@@ -48,12 +55,23 @@ class Spool:
     def keep(self, file: SpoolFile) -> None:
         """Moves a followed file into this directory and counts its bytes; see `SpoolFile.keep`."""
         file.keep(self._new_path())
+        self._mark(file)
+
+    def adopt(self, name: str, owner: str = "") -> SpoolFile:
+        """Returns the handle of a complete file that another process has left in this directory; see
+        `SpoolFile.keep`.
+        """
+        file = SpoolFile(self.folder / name, self.budget, owner)
+        self._mark(file)
+        file.keep(self.folder / name)
+        return file
 
     def writer(
         self, schema: pa.Schema, owner: str = "", file_bytes_max: int | None = None, *, is_compressed: bool = False
     ) -> SpoolWriter:
         """Returns a writer for `schema` batches into a file with at most `file_bytes_max` bytes."""
         file = SpoolFile(self._new_path(), self.budget, owner)
+        self._mark(file)
         return SpoolWriter(file, schema, file_bytes_max, is_compressed=is_compressed)
 
     def reservation(self, owner: str) -> Reservation:
@@ -65,7 +83,11 @@ class Spool:
 
     def _new_path(self) -> Path:
         self.folder.mkdir(0o700, parents=True, exist_ok=True)  # the system may clean up temporary directories
-        return self.folder / f"rows-{next(self._names)}"
+        return self.folder / f"{self._prefix}{next(self._names)}"
+
+    def _mark(self, file: SpoolFile) -> None:
+        if self._outlives_process:
+            file.outlive_process()
 
 
 class SpoolWriter:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import threading
 import weakref
 import zlib
@@ -75,14 +76,15 @@ class SpoolFile:
         return self._claim.size
 
     def keep(self, path: Path) -> None:
-        """Moves the file, written by another program, to `path` on the same file system, and counts its bytes.
+        """Moves the file, written by another program, to `path`, and counts its bytes. On another file system it is
+        copied.
 
         Raises the budget's errors or `SpooledRowsLost`; the file then stays at its old location.
         """
         with self._lock:
             try:
                 self._claim.take(self._claim.path.stat().st_size)
-                self._claim.path.rename(path)
+                _move(self._claim.path, path)
             except OSError as error:
                 raise SpooledRowsLost(os.strerror(error.errno or 0)) from error
             self._claim.path = path
@@ -117,6 +119,10 @@ class SpoolFile:
                 os.close(descriptor)
         except OSError as error:
             raise SpooledRowsLost(os.strerror(error.errno or 0)) from error
+
+    def outlive_process(self) -> None:
+        """Leaves the file at the process's normal exit, for another process that knows it."""
+        self._finish.atexit = False
 
     def close(self) -> None:
         """Removes the file; a second call does nothing."""
@@ -187,6 +193,21 @@ def stored_batches(file: SpoolFile, schema: pa.Schema, offset: int, length: int)
         ]
     except ValueError as error:
         raise SpooledRowsLost(str(error)) from error
+
+
+def _move(source: Path, target: Path) -> None:
+    try:
+        source.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with open(target, "xb", opener=_private) as copy, open(source, "rb") as content:
+            shutil.copyfileobj(content, copy, 1 << 20)
+        source.unlink()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, _MODE)
 
 
 def _read(descriptor: int, offset: int, length: int) -> bytes:

@@ -238,6 +238,7 @@ def _ensure_outside_lake(config: Config) -> None:
         "audit.signing_key": config.audit.signing_key,
         "audit.heads_file": config.audit.heads_file,
         "lineage.folder": config.lineage.folder,
+        "state.folder": config.state_folder,
         "lineage.token_file": config.lineage.token_file,
         "server.tls_key": config.server.tls_key or config.server.tls_certificate,
     }

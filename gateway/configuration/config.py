@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from engine.runtime.identity import Method
@@ -23,6 +24,8 @@ from gateway.configuration.umask import is_umask
 from gateway.sessions.limits import Limits
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
+# The value of `state.folder` for no folder.
+NO_FOLDER = "none"
 
 
 class LogFormat(StrEnum):
@@ -336,6 +339,27 @@ class ResultsSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateSection:
+    """The state folder, from which sessions, statements and results continue after the server's process has ended."""
+
+    folder: str = setting(
+        "",
+        "Folder on a local disk; empty: `.state` next to the catalog's folder, or none if that is in an object store. "
+        'The text "none" turns it off: sessions end with the process. It must be outside the lake and the allowed '
+        "roots, as the catalog's folder: it has results and the texts of statements.",
+    )
+    bytes_max: int = setting(
+        1 << 30,
+        "Maximum size in bytes of the records about sessions and statements, without results in files; beyond it, "
+        "new statements are not recorded.",
+        low=0,
+    )
+    bytes_per_user_max: int = setting(
+        0, "Maximum size in bytes of one user's records; 0: half of bytes_max, or all without authentication.", low=0
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SparkSection:
     """The Spark session that reads and writes the data."""
 
@@ -495,6 +519,7 @@ class Config:
     catalogs: CatalogsSection = field(default_factory=CatalogsSection)
     results: ResultsSection = field(default_factory=ResultsSection)
     volumes: VolumesSection = field(default_factory=VolumesSection)
+    state: StateSection = field(default_factory=StateSection)
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)
     lineage: LineageSection = field(default_factory=LineageSection)
@@ -506,6 +531,20 @@ class Config:
         """Returns the catalog's folder; an empty string if no lake is configured either."""
         lake = self.lake
         return lake.catalog_folder or (f"{lake.folder.rstrip('/')}/.catalog" if lake.folder else "")
+
+    @property
+    def state_folder(self) -> str:
+        """Returns the state folder; an empty string for none."""
+        folder, catalog = self.state.folder, self.catalog_folder
+        if folder or not catalog or "://" in catalog:
+            return "" if folder == NO_FOLDER else folder
+        return str(Path(catalog).parent / ".state")
+
+    @property
+    def state_bytes_per_user_max(self) -> int:
+        """Returns the limit for one user's records."""
+        state, users_log_in = self.state, Method.ANONYMOUS not in self.authentication.methods
+        return state.bytes_per_user_max or state.bytes_max // (2 if users_log_in else 1)
 
     @property
     def disk_bytes_per_user_max(self) -> int:

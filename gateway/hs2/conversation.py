@@ -45,7 +45,10 @@ class Conversation:
         self._client.agent = agent
         try:
             with self._watch.over(self._descriptor, self._hang_up):
-                return b"".join(self._dispatcher.answer(message))
+                reply = b"".join(self._dispatcher.answer(message))
+            if before_last := self._client.take_before_last():
+                before_last()
+            return reply
         except MalformedMessage as error:
             raise MalformedThriftMessage(str(error)) from error
         finally:

@@ -8,8 +8,8 @@ the metadata names the chosen one. Metadata calls and logs are always columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any, assert_never
@@ -57,6 +57,10 @@ class ResultForm:
     types: ArrowTypes = ArrowTypes()
     is_compressed: bool = False
     may_link: bool = False
+
+    def saved(self) -> dict[str, object]:
+        """Returns the format as JSON values."""
+        return asdict(self) | {"kind": self.kind.name}
 
     def of(self, schema: pa.Schema, time_zone: str) -> ShapedResult:
         """Returns this format applied to a result with the columns `schema`."""
@@ -135,6 +139,11 @@ def plain_form(version: int) -> ResultForm:
     kind = RowSetKind.COLUMNS if version >= FIRST_COLUMNAR_VERSION else RowSetKind.ROWS
     has_intervals = version >= FIRST_INTERVAL_VERSION
     return ResultForm(kind=kind, is_extended=version >= FIRST_SPARK_VERSION, has_intervals=has_intervals)
+
+
+def restored_form(saved: Mapping[str, Any]) -> ResultForm:
+    """Returns the format that `ResultForm.saved` returned."""
+    return ResultForm(**{**saved, "kind": RowSetKind[saved["kind"]], "types": ArrowTypes(**saved["types"])})
 
 
 def requested_form(version: int, request: Any) -> ResultForm:

@@ -108,7 +108,7 @@ class Connection:
                 continue
             with self._watch.over(self._socket.fileno(), self.hang_up):
                 reply = dispatcher.answer(message)
-            messages.write(reply)
+            messages.write(reply, self._client.take_before_last())
             dispatcher.follow_up()
 
 
@@ -135,7 +135,7 @@ class ThriftServer:
         """Prepares the server. `port` 0 means any; `on_death` is called if one of the port's own threads ends by
         itself.
         """
-        self._service = Service(registry, authenticator)
+        self.service = Service(registry, authenticator)
         self._authenticator = authenticator
         self._address = (host, port)
         self._settings = settings or ThriftSettings()
@@ -175,7 +175,7 @@ class ThriftServer:
 
     def conversations(self) -> Conversations:
         """Returns the same service for the HTTP port."""
-        return Conversations(self._service, self._watch)
+        return Conversations(self.service, self._watch)
 
     def connection_count(self) -> int:
         return len(self._connections)
@@ -213,7 +213,7 @@ class ThriftServer:
     def _serve(self, accepted: socket.socket, peer: str) -> None:
         with contextlib.suppress(OSError):  # the client may be gone, which its thread detects
             _tune(accepted)
-        connection = Connection(accepted, peer, self._service, self._authenticator, self._watch)
+        connection = Connection(accepted, peer, self.service, self._authenticator, self._watch)
         thread = threading.Thread(target=self._run, args=(connection,), name=f"thrift-{peer}", daemon=True)
         with self._lock:
             self._connections[connection] = thread

@@ -17,7 +17,7 @@ converts an error to the same RPC's response. Rules that clients depend on:
   synchronous client with Hive's protocols gets a result set with this column, as from Spark's own server: PyHive's
   `executemany` and ADBC's Spark driver fail for a statement without one;
 * clients before V6, which get rows, receive all the rows that they request with no more to follow: ADBC's Spark driver
-  repeats FETCH_FIRST while more are announced;
+  repeats FETCH_FIRST while more are recorded;
 * clients that request direct results get the rows available :data:`DIRECT_S` after the statement was sent, in the same
   response, and nothing if it is still running: without the handle they cannot cancel. A result that fits is closed
   immediately;
@@ -37,13 +37,19 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from catalog.conditions import DelegationTokenNotSupported, OperationNotFound, SessionNotFound, TransferNotSupported
+from catalog.conditions import (
+    DelegationTokenNotSupported,
+    MalformedHandle,
+    OperationNotFound,
+    SessionNotFound,
+    TransferNotSupported,
+)
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from engine.storage.volume_files import FileTransfer
@@ -52,7 +58,7 @@ from gateway.authenticators.peer import Peer
 from gateway.hs2 import metadata
 from gateway.hs2.fetching import ROWS_S, fetch, fetch_all, fetch_links, fetch_log, page_limits
 from gateway.hs2.gen import ttypes as t
-from gateway.hs2.handles import Handles
+from gateway.hs2.handles import Handle, new_handle, parse_handle
 from gateway.hs2.info import info_value, info_values
 from gateway.hs2.metadata_calls import MetadataCall
 from gateway.hs2.next_pages import NextPages
@@ -66,6 +72,7 @@ from gateway.hs2.result_form import (
     ShapedResult,
     plain_form,
     requested_form,
+    restored_form,
 )
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, parse_parameters, statement_trace_parent
@@ -77,7 +84,8 @@ from gateway.sessions.bounded import EngineCalls
 from gateway.sessions.call_context import current_call, working_for
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.session import Origin, Session, WantedResult
+from gateway.sessions.requested import WantedResult
+from gateway.sessions.session import Origin, Session
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
 SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9
@@ -93,6 +101,11 @@ LINKED_FROM_BYTES = 32 << 20
 # Memory limit for all prefetched responses.
 NEXT_PAGES_BYTES_MAX = 64 << 20
 _LOG_FETCH = 1
+# The wire of sessions that end with their connection.
+_WIRE = "thrift"
+# Names in the state folder: the front end, a session's protocol version, and a statement's row format.
+FRONT_END = "thrift"
+_VERSION, _FORM = "version", "form"
 _HIVE_ERROR = "org.apache.hive.service.cli.HiveSQLException"
 # The prefix in the driver's User-Agent.
 _DATABRICKS_JDBC = "DatabricksJDBCDriver"
@@ -116,10 +129,11 @@ class Client:
     """The client on a connection. `identity` is None until its transport or OpenSession authenticates it.
 
     `sessions` are the ones that it opened, which end with the connection; `finished_operation` is the ended statement
-    in the client's last status request; `awaited` is the statement that it waits for without a handle; `links` are for
-    rows that it may fetch by URL; `agent` is its User-Agent; `afterwards` is work that need not delay the response:
-    over TCP it starts after the response was sent, over HTTP just before. A call on the client's own connection
-    (`is_connected`) may take long; over HTTP a proxy may end it.
+    in the client's last status request; `awaited` is the statement that it waits for without a handle; `before_last` is
+    called when the response's last byte is about to be sent; `links` are for rows that it may fetch by URL; `agent` is
+    its User-Agent; `afterwards` is work that need not delay the response: over TCP it starts after the response was
+    sent, over HTTP just before. A call on the client's own connection (`is_connected`) may take long; over HTTP a proxy
+    may end it.
     """
 
     peer: Peer
@@ -127,6 +141,7 @@ class Client:
     sessions: set[uuid.UUID] = field(default_factory=set)
     finished_operation: Operation | None = None
     awaited: Operation | None = None
+    before_last: Callable[[], None] | None = None
     links: RowLinks | None = None
     agent: str = ""
     is_connected: bool = True
@@ -138,6 +153,11 @@ class Client:
         does.
         """
         return self.agent.startswith(_DATABRICKS_JDBC)
+
+    def take_before_last(self) -> Callable[[], None] | None:
+        """Returns `before_last` of the last call, once."""
+        before_last, self.before_last = self.before_last, None
+        return before_last
 
     @contextlib.contextmanager
     def awaiting(self, operation: Operation) -> Iterator[None]:
@@ -151,13 +171,6 @@ class Encoded:
     """An encoded response struct."""
 
     pieces: tuple[bytes, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _ClientSettings:
-    """A session's state in the front end."""
-
-    version: int
 
 
 def error_status(error: BaseException) -> Any:
@@ -190,9 +203,7 @@ class Service:
     def __init__(self, registry: Registry, authenticator: Authenticator) -> None:
         self._registry = registry
         self._authenticator = authenticator
-        self._client_settings: WeakKeyDictionary[Session, _ClientSettings] = WeakKeyDictionary()
         self._forms: WeakKeyDictionary[Operation, ResultForm] = WeakKeyDictionary()
-        self._handles = Handles()
         self._next_pages = NextPages(NEXT_PAGES_BYTES_MAX)
         self._calls = EngineCalls(_OPENED_AT_ONCE_MAX)
 
@@ -215,7 +226,7 @@ class Service:
                 schema=namespace.schemaName or wanted.schema,
                 # dbt-databricks creates it in the session that begins there
                 may_lack_schema=bool(namespace.schemaName),
-                origin=Origin("thrift" if client.is_connected else "thrift-http", client.peer.address),
+                origin=Origin(_WIRE if client.is_connected else "thrift-http", client.peer.address),
             ),
             OPEN_S,
             # The client got an error after the time limit and has no handle, so a session
@@ -224,12 +235,14 @@ class Service:
         )
         client.sessions.add(session.id)
         version = _negotiate(request)
-        self._client_settings[session] = _ClientSettings(version)
+        session.client = {_VERSION: version}
+        handle = new_handle(session)
+        session.record()
         names = session.engine_session
         return t.TOpenSessionResp(
             SUCCESS,
             version,
-            t.TSessionHandle(self._handles.handle(session.id), version),
+            t.TSessionHandle(handle.identifier(), version),
             {},
             getInfos=info_values(request.getInfos or (), identity.principal) or None,
             initialNamespace=t.TNamespace(names.current_catalog, names.current_schema),
@@ -237,9 +250,10 @@ class Service:
         )
 
     def close_session(self, request: Any, client: Client) -> Any:
-        session_id = self._handles.parse(request.sessionHandle and request.sessionHandle.sessionId)
-        client.sessions.discard(session_id)
-        self._registry.close_session(session_id, client.identity)
+        with contextlib.suppress(SessionNotFound):
+            session = self._session(request, client)
+            client.sessions.discard(session.id)
+            self._registry.close_session(session.id, client.identity)
         return t.TCloseSessionResp(SUCCESS)
 
     def set_client_info(self, request: Any, client: Client) -> Any:
@@ -256,7 +270,7 @@ class Service:
     def execute_statement(self, request: Any, client: Client) -> Any:
         session = self._session(request, client)
         trace_parent = statement_trace_parent(request.confOverlay or {})
-        version = self._client_settings[session].version
+        version = _version(session)
         limit = request.resultRowLimit
         call = current_call()
         with working_for(replace(call, trace_parent=trace_parent or call.trace_parent)):
@@ -272,11 +286,11 @@ class Service:
                     stage=_stage(session, client) if version >= FIRST_SPARK_VERSION else None,
                 ),
             )
-        self._forms[operation] = requested_form(version, request)
+        self._set_form(operation, requested_form(version, request))
         if not request.runAsync:
             _await(session, operation, client)
         kind = t.TOperationType.EXECUTE_STATEMENT
-        return self._start_response(t.TExecuteStatementResp, operation, kind, session, request, client)
+        return self._recorded_response(t.TExecuteStatementResp, operation, kind, session, request, client)
 
     def get_operation_status(self, request: Any, client: Client) -> Any:
         session, operation = self._operation(request, client)
@@ -293,7 +307,7 @@ class Service:
 
     def _hold_s(self, session: Session, operation: Operation) -> float:
         """Returns how long a status response may be delayed, in seconds."""
-        if self._client_settings[session].version >= FIRST_SPARK_VERSION:
+        if _version(session) >= FIRST_SPARK_VERSION:
             return EXTENDED_HOLD_S
         age_s = time.time() - operation.created_ms / 1000
         return max(HOLD_S, min(FIRST_HOLD_S - age_s, FIRST_HOLD_S))
@@ -304,8 +318,10 @@ class Service:
         return t.TCancelOperationResp(SUCCESS)
 
     def close_operation(self, request: Any, client: Client) -> Any:
-        operation_id = self._handles.parse(request.operationHandle and request.operationHandle.operationId)
-        self._registry.close_operation(operation_id, client.identity)
+        handle = parse_handle(request.operationHandle and request.operationHandle.operationId)
+        if (session := self._registry.session_of(handle.id, client.identity)) is not None:
+            handle.ensure_opens(session)
+            self._registry.close_operation(handle.id, client.identity)
         return t.TCloseOperationResp(SUCCESS)
 
     def close_impala_operation(self, request: Any, client: Client) -> Any:
@@ -338,9 +354,10 @@ class Service:
         session, operation = self._operation(request, client)
         if request.fetchType == _LOG_FETCH:
             lines = fetch_log(operation, request.orientation)
-            form = plain_form(self._client_settings[session].version)
+            form = plain_form(_version(session))
             return Encoded(form.of(lines.rows.schema, operation.time_zone).encode_rows(lines))
         shaped = self._shape_result(session, operation, client)
+        self._note_position(operation, client)
         with_metadata = bool(request.includeResultSetMetadata)
         if shaped.form.kind is RowSetKind.LINKS and client.links:
             return Encoded(fetch_links(shaped, operation, request.orientation, client.links, with_metadata))
@@ -384,12 +401,39 @@ class Service:
             # Metadata and rows must agree on the form for the whole result, and clients
             # request the metadata first.
             kind = RowSetKind.LINKS if operation.exceeds(LINKED_FROM_BYTES) else form.kind
-            form = self._forms[operation] = replace(form, kind=kind, may_link=False)
+            form = replace(form, kind=kind, may_link=False)
+            self._set_form(operation, form)
         shaped = form.of(schema if operation.has_rows else metadata.RESULT, operation.time_zone)
         return replace(shaped, is_staging=True) if operation.is_staging else shaped
 
     def _form(self, session: Session, operation: Operation) -> ResultForm:
-        return self._forms.get(operation) or plain_form(self._client_settings[session].version)
+        return self._forms.get(operation) or plain_form(_version(session))
+
+    def through(self, session: Session, options: Mapping[str, object]) -> tuple[None, Callable[[Operation], None]]:
+        """Returns what a restored statement needs; see `FrontEnd`."""
+        saved = options.get(_FORM)
+        form = restored_form(saved) if isinstance(saved, Mapping) else plain_form(_version(session))
+        return None, lambda operation: self._set_form(operation, form)
+
+    def _set_form(self, operation: Operation, form: ResultForm) -> None:
+        self._forms[operation] = form
+        operation.options = lambda: {"front_end": FRONT_END, _FORM: form.saved()}
+
+    def _note_position(self, operation: Operation, client: Client) -> None:
+        """Stores the operation's next row when the response is sent."""
+        if (state := self._registry.state) is not None:
+            client.before_last = lambda: state.positions.store(operation.id, *operation.next_row)
+
+    def _recorded_response(
+        self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client
+    ) -> Any:
+        """Returns the response of :meth:`_start_response`, after it is recorded what the client may come back for."""
+        answer = self._start_response(response, operation, kind, session, request, client)
+        if session.operation(operation.id) is None:
+            session.record()  # the statement is closed, and may have changed the session
+        else:
+            operation.recorder.record()
+        return answer
 
     def _start_response(
         self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client
@@ -403,12 +447,13 @@ class Service:
                 operation.wait_until_parsed(PARSED_S)
             state = operation.wait(DIRECT_S if wanted is not None else 0)
         # PyHive's executemany, and so pandas' to_sql, reads the result of each statement but the last.
-        is_hive = self._client_settings[session].version < FIRST_SPARK_VERSION
+        is_hive = _version(session) < FIRST_SPARK_VERSION
         has_column = not request.runAsync and (is_hive or operation.rows_modified is not None)
         # @databricks/sql waits for a statement's end, and so reads its error, only if it may have rows.
         is_open = wanted is not None and state not in _HAVE_RESULTS
         has_results = operation.may_have_rows or has_column or is_open
-        handle = t.TOperationHandle(self._handles.handle(operation.id), kind, has_results)
+        secret = request.sessionHandle.sessionId.secret
+        handle = t.TOperationHandle(Handle(operation.id, secret).identifier(), kind, has_results)
         answer = response(SUCCESS, handle)
         if wanted is None or not state.is_final:
             return answer
@@ -430,6 +475,7 @@ class Service:
             fetched = fetch_links(shaped, operation, None, client.links, with_metadata=False)
             return Encoded(tuple(encode_with_results(answer, results, fetched)))
         page = fetch(operation, None, wanted.maxRows, wanted.maxBytes)
+        self._note_position(operation, client)
         fetched = shaped.encode_rows(page)
         if not page.has_more:
             session.forget(operation)
@@ -447,7 +493,7 @@ class Service:
                 operation = session.request(statement, shape)
         if not request.runAsync:
             _await(session, operation, client)
-        return self._start_response(call.response, operation, call.operation_type, session, request, client)
+        return self._recorded_response(call.response, operation, call.operation_type, session, request, client)
 
     # ----------------------------------------------------------------------------------------------- refused calls
 
@@ -490,12 +536,28 @@ class Service:
         return log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), peer)
 
     def _session(self, request: Any, client: Client) -> Session:
-        session_id = self._handles.parse(request.sessionHandle and request.sessionHandle.sessionId)
-        return self._registry.session(session_id, client.identity)
+        handle = parse_handle(request.sessionHandle and request.sessionHandle.sessionId)
+        session = self._registry.session(handle.id, client.identity)
+        handle.ensure_opens(session)
+        if session.is_detached and client.is_connected and session.origin.wire == _WIRE:
+            # Its client has connected again after a restart of the server.
+            session.is_detached = False
+            client.sessions.add(session.id)
+        return session
 
     def _operation(self, request: Any, client: Client) -> tuple[Session, Operation]:
-        operation_id = self._handles.parse(request.operationHandle and request.operationHandle.operationId)
-        return self._registry.find_operation(operation_id, client.identity)
+        handle = parse_handle(request.operationHandle and request.operationHandle.operationId)
+        session, operation = self._registry.find_operation(handle.id, client.identity)
+        handle.ensure_opens(session)
+        return session, operation
+
+
+def _version(session: Session) -> int:
+    """Returns the session's protocol version; raises `MalformedHandle` for another front end's session."""
+    version = session.client.get(_VERSION)
+    if not isinstance(version, int):
+        raise MalformedHandle()
+    return version
 
 
 def _negotiate(request: Any) -> int:
@@ -541,6 +603,7 @@ def _await(session: Session, operation: Operation, client: Client) -> None:
             session.last_used = time.monotonic()  # the client is connected
     if operation.error is not None:
         session.forget(operation)
+        session.record()
         raise operation.error
     if state is OperationState.CLOSED:
         raise OperationNotFound()

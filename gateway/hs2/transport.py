@@ -144,8 +144,16 @@ class ByteStream:
         del self._buffer[:count]
         return taken
 
-    def write(self, pieces: tuple[bytes, ...]) -> None:
-        """Writes pieces; large ones are sent without copying."""
+    def write(self, pieces: tuple[bytes, ...], before_last: Callable[[], None] | None = None) -> None:
+        """Writes pieces; large ones are sent without copying. `before_last` is called before the last byte is sent,
+        without which the client has no response.
+        """
+        if before_last is not None:
+            # A small response goes out at once; sending a large one takes as long as its client reads.
+            if sum(map(len, pieces)) > _JOINED_BYTES_MAX:
+                self.write((*pieces[:-1], pieces[-1][:-1]))
+                pieces = (pieces[-1][-1:],)
+            before_last()
         if self._tls is None and len(pieces) <= _PIECES_MAX and sum(map(len, pieces)) > _JOINED_BYTES_MAX:
             self._send_pieces(pieces)
             return
@@ -270,9 +278,10 @@ class MessageStream:
         self._ensure_short(length)
         return self._stream.take(length)
 
-    def write(self, pieces: tuple[bytes, ...]) -> None:
-        """Writes one message."""
-        self._stream.write((_LENGTH.pack(sum(map(len, pieces))), *pieces) if self._framed else pieces)
+    def write(self, pieces: tuple[bytes, ...], before_last: Callable[[], None] | None = None) -> None:
+        """Writes one message; see :meth:`ByteStream.write`."""
+        framed = (_LENGTH.pack(sum(map(len, pieces))), *pieces) if self._framed else pieces
+        self._stream.write(framed, before_last)
 
     def await_shortly(self) -> None:
         """Polls briefly for the next message, if it is expected."""

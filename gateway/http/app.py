@@ -22,6 +22,7 @@ from gateway.http.authentication import challenges, retry_after
 from gateway.http.browse import browse_blueprint
 from gateway.http.callers import Callers
 from gateway.http.console_page import console_blueprint
+from gateway.http.delivery import FRONT_END
 from gateway.http.editor import editor_blueprint
 from gateway.http.files import files_blueprint, staged_blueprint
 from gateway.http.forwarded import Forwarded
@@ -101,6 +102,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         public_url=options.public_url.rstrip("/"),
     )
     app.wsgi_app = RequestIds(Forwarded(app.wsgi_app, options.proxies))  # type: ignore[assignment]
+    app.extensions[FRONT_END] = api
     app.register_blueprint(api.blueprint())
     for routes in (result_blueprint, browse_blueprint, editor_blueprint, activity_blueprint, session_blueprint):
         app.register_blueprint(routes(api))

@@ -10,7 +10,7 @@ Byte counts are the Arrow rows' sizes, before formatting; a chunk's is its share
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import assert_never
@@ -26,9 +26,11 @@ from gateway.http.session_context import SessionContext
 from gateway.http.staged_links import LinkSigner
 from gateway.results.lz4_frames import lz4_frame
 from gateway.sessions.operation import Operation
-from gateway.sessions.session import WantedResult
+from gateway.sessions.requested import WantedResult
 
 API = "/api/2.0/sql"
+# The name of the statement API in the state folder.
+FRONT_END = "statements"
 _CHUNK_BYTES = 4 << 20
 _LONG_MAX = 2**63 - 1
 # Databricks' limit for links per response.
@@ -61,6 +63,36 @@ class Delivery:
         self._byte_limit = request.byte_limit
         self._is_truncated = False
         self._chunks: list[Chunk] = []
+
+    def saved(self) -> dict[str, object]:
+        """Returns the options as JSON values, and whether rows were cut."""
+        return {
+            "front_end": FRONT_END,
+            "format": self.format,
+            "disposition": self._disposition,
+            "compression": self._compression,
+            "row_limit": self._row_limit,
+            "byte_limit": self._byte_limit,
+            "is_truncated": self._is_truncated,
+        }
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, object], context: SessionContext) -> Delivery:
+        """Returns the options that :meth:`saved` returned; raises ValueError for others."""
+        row_limit, byte_limit = saved["row_limit"], saved["byte_limit"]
+        delivery = cls(
+            StatementRequest(
+                text="",
+                format=Format(str(saved["format"])),
+                disposition=Disposition(str(saved["disposition"])),
+                compression=Compression(str(saved["compression"])),
+                row_limit=row_limit if isinstance(row_limit, int) else None,
+                byte_limit=byte_limit if isinstance(byte_limit, int) else None,
+            ),
+            context,
+        )
+        delivery._is_truncated = bool(saved["is_truncated"])
+        return delivery
 
     @property
     def wanted_result(self) -> WantedResult:

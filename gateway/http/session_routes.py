@@ -42,6 +42,7 @@ def session_blueprint(api: StatementApi) -> Blueprint:
         if operation.error is not None:
             raise operation.error
         session.forget(operation)
+        session.record()
         return _body(session)
 
     return routes

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,6 +40,7 @@ from gateway.http.staged_links import LinkSigner
 from gateway.http.waiting import WaitQueue, wait_for_end
 from gateway.lifecycle import Lifecycle
 from gateway.observability.status import describe
+from gateway.recovery import Attach, Through
 from gateway.registry import Registry
 from gateway.sessions.bounded import EngineCalls
 from gateway.sessions.operation import Operation
@@ -152,6 +153,7 @@ class StatementApi:
         submitted = parse_session_request(json_content())
         with self.wait_queue.place() as may_wait:
             session = self.open(submitted, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
+        session.record()
         return context_of(session).body()
 
     def open_session_of(self, warehouse_id: str) -> Body:
@@ -207,9 +209,19 @@ class StatementApi:
             raise
         if not submitted.session_id:
             registry.retire_after(session, operation)
+        self.attach(operation, delivery)
+        return operation, delivery
+
+    def attach(self, operation: Operation, delivery: Delivery) -> None:
+        """Remembers the result options."""
+        operation.options = delivery.saved
         with self.lock:
             self.deliveries[operation] = delivery
-        return operation, delivery
+
+    def through(self, session: Session, options: Mapping[str, object]) -> tuple[Through, Attach]:
+        """Returns what a restored statement needs; see `FrontEnd`."""
+        delivery = Delivery.restored(options, context_of(session))
+        return delivery.cut, lambda operation: self.attach(operation, delivery)
 
     def find(self, statement_id: str, *, linked_part: str | None = None) -> tuple[Operation, Delivery]:
         """Returns a statement that belongs to the request's identity; for a link, which itself grants access, any
@@ -227,6 +239,7 @@ class StatementApi:
         return operation, delivery
 
     def _answer(self, operation: Operation, delivery: Delivery) -> Body:
+        operation.recorder.record()
         state = operation.state
         status: Body = {"state": state_name(state)}
         if operation.error:

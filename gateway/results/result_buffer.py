@@ -12,7 +12,7 @@ import pyarrow as pa
 from catalog.conditions import OperationClosed, ResultTooLarge
 from engine.concurrency.cancel import CancelToken
 from engine.runtime.results import ResultStream
-from engine.spool.spool_file import batch_bytes
+from engine.spool.spool_file import AnyBatch, batch_bytes
 from gateway.results.result_store import HeldRows, ResultStore
 
 
@@ -119,6 +119,13 @@ class ResultBuffer:
         with self._reading():
             self._pull_to(None, cancel)
             return self.rows_held
+
+    def all_batches(self, cancel: CancelToken) -> list[AnyBatch]:
+        """Returns the whole result's batches, those in files without their rows; by pulling the rest."""
+        with self._reading():
+            self._pull_to(None, cancel)
+            self._ensure_whole()
+            return self._held.batches
 
     def spans(self, bytes_max: int) -> list[Span]:
         """Returns the whole result as spans with about `bytes_max` or less, by pulling the rest."""

@@ -117,6 +117,11 @@ class HeldRows:
         self._writer: SpoolWriter | None = None
         self._memory = self.rows = self.bytes = 0
 
+    @property
+    def batches(self) -> list[AnyBatch]:
+        """Returns the batches so far."""
+        return list(self._batches)
+
     def add(self, batch: AnyBatch) -> None:
         """Adds a batch with rows. Raises `DiskFull`, and errors from the spool's budget."""
         size = batch_bytes(batch)

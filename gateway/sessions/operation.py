@@ -17,9 +17,9 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import assert_never
+from typing import Protocol, assert_never
 
 import pyarrow as pa
 
@@ -45,7 +45,9 @@ from gateway.results.result_buffer import Page, ResultBuffer, Span
 from gateway.results.result_store import ResultStore
 from gateway.sessions.call_context import current_call
 from gateway.sessions.operation_state import TRANSITIONS, OperationState
+from gateway.sessions.requested import Repetition, RequestedStatement
 from gateway.sessions.trace import Trace
+from gateway.state.records import SavedResult
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +62,56 @@ class FetchFrom(Enum):
     NEXT = "next"
     PRIOR = "prior"
     FIRST = "first"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredOutcome:
+    """How a statement ended in a former process: with an error, or with a result if its rows were held. `position` is
+    the first row of its last fetched page, and the row after it.
+    """
+
+    state: OperationState
+    created_ms: int
+    ended_ms: int
+    error: SqlError | None = None
+    stream: ResultStream | None = None
+    position: tuple[int, int] = (0, 0)
+
+
+class Recorder(Protocol):
+    """Records a statement for the case that this process ends; see `gateway/sessions/recorder.py`."""
+
+    def record(self) -> None:
+        """Records the statement; called before its client learns its id."""
+        ...
+
+    def hold(self, stream: ResultStream, buffer: ResultBuffer) -> SavedResult | None:
+        """Returns the whole result's record, or None."""
+        ...
+
+    def ended(self, state: OperationState, error: SqlError | None, result: SavedResult | None) -> None:
+        """Records the outcome, before it is visible."""
+        ...
+
+    def closed(self) -> None:
+        """Records that the result is released."""
+        ...
+
+
+class NoRecorder:
+    """Records nothing: the statement ends with the process."""
+
+    def record(self) -> None:
+        pass
+
+    def hold(self, stream: ResultStream, buffer: ResultBuffer) -> SavedResult | None:
+        return None
+
+    def ended(self, state: OperationState, error: SqlError | None, result: SavedResult | None) -> None:
+        pass
+
+    def closed(self) -> None:
+        pass
 
 
 class Operation:
@@ -79,7 +131,11 @@ class Operation:
         rows. `streams`: its rows may be fetched while it runs.
         """
         self.id = uuid.uuid4()
-        self.identity, self.text = identity, text
+        self.identity, self.text, self.submitted_text = identity, text, text
+        self.requested = RequestedStatement()
+        self.recorder: Recorder = NoRecorder()
+        # Returns its front end's state, from which a response can be made after a restart.
+        self.options: Callable[[], dict[str, object]] = dict
         self.cancel_token = CancelToken()
         self.created_ms = time.time_ns() // 1_000_000
         self.ended_ms: int | None = None
@@ -106,19 +162,7 @@ class Operation:
         self.is_call = False
         # Committed versions so far, the newest per table.
         self._versions: dict[str, int] = {}
-        self._context = StatementRequest(
-            identity=identity,
-            cancel=self.cancel_token,
-            statement_id=self.id.hex,
-            result_bytes_max=result_bytes_max,
-            on_substituted=self._note_text,
-            on_parsed=self._note_parsed,
-            on_columns=self._note_columns,
-            on_rows=self._note_rows if streams and not whole else None,
-            on_authorized=self._note_access,
-            on_commit=self._note_commit,
-            on_retry=self._note_retry,
-        )
+        self._context = self._new_request(result_bytes_max, streams=streams and not whole)
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
         self._run, self._whole = run, whole
@@ -136,9 +180,66 @@ class Operation:
         self._is_closing = False
         self.cancel_token.on_cancel(self._end_early)  # registered first: the engine may not respond
 
+    def _new_request(self, result_bytes_max: int, *, streams: bool) -> StatementRequest:
+        return StatementRequest(
+            identity=self.identity,
+            cancel=self.cancel_token,
+            statement_id=self.id.hex,
+            transaction_id=str(self.id),
+            result_bytes_max=result_bytes_max,
+            on_substituted=self._note_text,
+            on_parsed=self._note_parsed,
+            on_columns=self._note_columns,
+            on_rows=self._note_rows if streams else None,
+            on_authorized=self._note_access,
+            on_commit=self._note_commit,
+            on_retry=self._note_retry,
+        )
+
     @property
     def state(self) -> OperationState:
         return self._state
+
+    @property
+    def instant_us(self) -> int:
+        """Returns the time of `current_timestamp()`, in microseconds since the epoch."""
+        return self._context.instant_us
+
+    @property
+    def outcome(self) -> tuple[OperationState, ResultStream | None, ResultBuffer | None]:
+        """Returns the state, and the result if there is one."""
+        with self._changed:
+            return self._state, self._stream, self._buffer
+
+    def identify(self, operation_id: uuid.UUID) -> None:
+        """Sets the id; called before anything refers to it."""
+        self.id = operation_id
+        self._context = replace(self._context, statement_id=operation_id.hex, transaction_id=str(operation_id))
+
+    def repeat(self, repetition: Repetition) -> None:
+        """Continues a statement that a former process began; called before it is submitted."""
+        self.created_ms = repetition.created_ms
+        self._context = replace(
+            self._context,
+            instant_us=repetition.instant_us,
+            is_repeated=True,
+            versions=repetition.versions,
+        )
+
+    def restore(self, outcome: RestoredOutcome) -> None:
+        """Sets the outcome of a statement that ended in a former process; called instead of running it."""
+        with self._changed:
+            self.created_ms, self.ended_ms = outcome.created_ms, outcome.ended_ms
+            self.error = outcome.error
+            if outcome.stream is not None:
+                self._stream, self._buffer = outcome.stream, self._buffer_of(outcome.stream)
+            self._page_row, self._next_row = outcome.position
+            self._run, self._state = _raise_closed, outcome.state
+
+    @property
+    def next_row(self) -> tuple[int, int]:
+        """Returns the first row of the last fetched page, and the row after it."""
+        return self._page_row, self._next_row
 
     @property
     def schema(self) -> pa.Schema:
@@ -252,7 +353,13 @@ class Operation:
                 # have read; replacing it would send rows twice.
                 if self._state is not OperationState.STREAMING:
                     self._stream, self._buffer = stream, buffer
-                finished = self._move(OperationState.FINISHED)
+                stream, held = self._stream or stream, self._buffer or buffer
+            result = self.recorder.hold(stream, held)
+            with self._changed:
+                finished = OperationState.FINISHED in TRANSITIONS[self._state]
+                if finished:
+                    self.recorder.ended(OperationState.FINISHED, None, result)
+                    self._move(OperationState.FINISHED)
             if not finished:  # cancelled or closed while it ended
                 buffer.close()
             self._tell_end()
@@ -407,6 +514,7 @@ class Operation:
         if buffer:
             self._rows_given_back = buffer.rows_held
             buffer.close()
+        self.recorder.closed()
         self._tell_end()
         self.on_closed()
 
@@ -525,6 +633,7 @@ class Operation:
             # cancellation.
             if state in TRANSITIONS[self._state]:
                 self.error = error
+                self.recorder.ended(state, error, None)
                 self._move(state)
         self._tell_end()
 
@@ -555,7 +664,7 @@ class Operation:
         for callback in callbacks:
             callback()
         if callbacks:  # callbacks on another thread may still read the text
-            self.text, self._run = self.text[:TEXT_CHARACTERS_MAX], _raise_closed
+            self.text, self.submitted_text, self._run = self.text[:TEXT_CHARACTERS_MAX], "", _raise_closed
 
 
 def _raise_closed(_: StatementRequest) -> ResultStream:

@@ -13,7 +13,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from catalog.conditions import NestedParameter, SessionNotFound, StatementTooLong, TooManyStatements
+from catalog.conditions import (
+    NestedParameter,
+    OperationNotFound,
+    SessionNotFound,
+    StatementTooLong,
+    TooManyStatements,
+)
 from catalog.errors import SqlError
 from engine.engine import EngineSession
 from engine.errors.statement_errors import TEXT_LENGTH_MAX
@@ -28,27 +34,13 @@ from engine.storage.volume_files import FileTransfer
 from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
-from gateway.sessions.operation import TEXT_CHARACTERS_MAX, Operation
+from gateway.sessions.operation import TEXT_CHARACTERS_MAX, Operation, RestoredOutcome
+from gateway.sessions.recorder import SessionRecorder, StatementRecorder
+from gateway.sessions.requested import ALL_ROWS, Repetition, RequestedStatement, WantedResult
+from gateway.state.journal import StateStore, id_in_session
+from gateway.state.records import SessionOpened, saved_identity
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedResult:
-    """A front end's requirements for a statement's result: only its first rows (`row_limit`), none after so many bytes
-    (`bytes_wanted`), rows while it computes the others (`streams`), a row with a DML statement's counts (`has_counts`),
-    Databricks' column in SHOW VIEWS (`shows_materialized`), URLs for volume files that its client transfers (`stage`).
-    """
-
-    row_limit: int | None = None
-    bytes_wanted: int | None = None
-    streams: bool = False
-    has_counts: bool = False
-    shows_materialized: bool = False
-    stage: Callable[[FileTransfer], str] | None = None
-
-
-_ALL_ROWS = WantedResult()
 
 
 class Session:
@@ -70,6 +62,13 @@ class Session:
     ) -> None:
         self.id = uuid.uuid4()
         self.identity = identity
+        # None: the session ends with the process.
+        self.recorder: SessionRecorder | None = None
+        # The SHA-256 of the secret in its handles, in hexadecimal, and the front end's state; empty for a front end
+        # without.
+        self.secret, self.client = "", dict[str, object]()
+        # It was opened for one statement, and retires when that ends.
+        self.is_single = False
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
         self.is_detached = False
@@ -94,20 +93,55 @@ class Session:
         parameters: Sequence[Parameter] = (),
         timeout_s: float | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
-        wanted: WantedResult = _ALL_ROWS,
+        wanted: WantedResult = ALL_ROWS,
     ) -> Operation:
         """Starts SQL text; returns immediately. The statement's errors are the operation's, not this call's.
 
         A front end that needs the whole result before its response passes `through`, which may truncate the stream; the
         result is then pulled on the statement's own thread, while it still counts as running.
         """
-
         _ensure_flat(parameters)
         if len(text) > TEXT_LENGTH_MAX:  # not even held in the queue
             refused = self._operation(
                 text[:TEXT_CHARACTERS_MAX], _refusal(StatementTooLong(len(text), TEXT_LENGTH_MAX))
             )
             return self._start(refused, class_of(refused.text), timeout_s)
+        requested = RequestedStatement(parameters=tuple(parameters), timeout_s=timeout_s, wanted=wanted)
+        return self._start(self._statement(text, requested, through), class_of(text), timeout_s)
+
+    def repeat(
+        self,
+        text: str,
+        requested: RequestedStatement,
+        through: Callable[[ResultStream], ResultStream] | None,
+        repetition: Repetition,
+        prepare: Callable[[Operation], None],
+    ) -> Operation:
+        """Starts a statement again that a former process began; `prepare` is called before it is submitted."""
+        operation = self._statement(text, requested, through, repetition.statement_id)
+        operation.repeat(repetition)
+        prepare(operation)
+        return self._start(operation, class_of(text), requested.timeout_s)
+
+    def restore(self, text: str, outcome: RestoredOutcome, operation_id: uuid.UUID) -> Operation:
+        """Adds a statement that ended in a former process."""
+        operation = self._operation(text, _refusal(OperationNotFound()), operation_id=operation_id)
+        operation.restore(outcome)
+        with self._lock:
+            self._operations[operation.id] = operation
+            self._owners[operation.id] = self
+        if not self._closed:
+            self._open.add(operation, self)
+        return operation
+
+    def _statement(
+        self,
+        text: str,
+        requested: RequestedStatement,
+        through: Callable[[ResultStream], ResultStream] | None,
+        operation_id: uuid.UUID | None = None,
+    ) -> Operation:
+        wanted = requested.wanted
 
         def run(request: StatementRequest) -> ResultStream:
             request = replace(
@@ -122,14 +156,15 @@ class Session:
             if wanted.has_counts:
                 on_parsed = request.on_parsed
                 request = replace(request, on_parsed=lambda _: on_parsed(True))
-            stream = self.engine_session.execute(text, request, parameters)
+            stream = self.engine_session.execute(text, request, requested.parameters)
             stream = counts_as_row(stream) if wanted.has_counts else stream
             stream = stream if wanted.row_limit is None else stream.limit(wanted.row_limit)
             return through(stream) if through else stream
 
         streams = wanted.streams and wanted.row_limit is None
-        operation = self._operation(text, run, whole=through is not None, streams=streams)
-        return self._start(operation, class_of(text), timeout_s)
+        operation = self._operation(text, run, whole=through is not None, streams=streams, operation_id=operation_id)
+        operation.requested = requested
+        return operation
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
         """Starts a metadata call, as a statement value; `through` may convert its result to a protocol's columns."""
@@ -183,6 +218,29 @@ class Session:
     def operation(self, operation_id: uuid.UUID) -> Operation | None:
         return self._operations.get(operation_id)
 
+    def record_in(self, store: StateStore) -> SessionRecorder:
+        """Records the session in the state folder from its first record on."""
+        self.recorder = SessionRecorder(store, self.engine_session, self._opened)
+        return self.recorder
+
+    def record(self) -> None:
+        """Records the session and its state; called before its client learns its id, or that its state has changed."""
+        if self.recorder is not None:
+            self.recorder.append()
+
+    def _opened(self) -> SessionOpened:
+        return SessionOpened(
+            id=str(self.id),
+            identity=saved_identity(self.identity),
+            wire=self.origin.wire,
+            peer=self.origin.peer,
+            user_agent=self.origin.user_agent,
+            created_ms=time.time_ns() // 1_000_000,
+            secret=self.secret,
+            client=self.client,
+            is_single=self.is_single,
+        )
+
     def is_idle(self) -> bool:
         """Returns True if no operation is waiting or running."""
         return all(operation.state.is_terminal for operation in self.operations())
@@ -196,7 +254,20 @@ class Session:
         if not was_closed:
             self.engine_session.close()
 
+    def suspend(self) -> None:
+        """Ends the session here, and leaves it and its statements to another process."""
+        if self.recorder is not None:
+            self.recorder.suspend()
+        with self._lock:
+            was_closed, self._closed = self._closed, True
+        for operation in self.operations():
+            operation.cancel()
+        if not was_closed:
+            self.engine_session.close()
+
     def close(self) -> None:
+        if self.recorder is not None:
+            self.recorder.remove()
         with self._lock:
             was_closed, self._closed = self._closed, True
             operations = tuple(self._operations.values())
@@ -215,11 +286,24 @@ class Session:
         *,
         whole: bool = False,
         streams: bool = False,
+        operation_id: uuid.UUID | None = None,
     ) -> Operation:
+        recorder = self.recorder
+        if recorder is not None and operation_id is None:
+            operation_id = id_in_session(self.id)
         operation = Operation(
-            self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
+            self.identity,
+            text,
+            run,
+            result_bytes_max=self._limits.result_bytes_max,
+            whole=whole,
+            streams=streams,
         )
+        if operation_id is not None:
+            operation.identify(operation_id)
         operation.store = self.store
+        if recorder is not None:
+            operation.recorder = StatementRecorder(recorder, operation)
         return operation
 
     def _call(self, name: str, run: Callable[[StatementRequest], ResultStream]) -> Operation:

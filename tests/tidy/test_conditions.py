@@ -145,6 +145,8 @@ HTTP_ANSWERS = {
         "SERVER_STARTING",
         "SPARK_RESTARTING",
         "SPARK_UNAVAILABLE",
+        "STATEMENT_INTERRUPTED",
+        "STATE_LOST",
     },
 }
 

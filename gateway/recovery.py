@@ -1,0 +1,325 @@
+"""Restores the sessions and statements of gateway processes that have ended.
+
+    a session           continues with its state and its handles, for its own principal; Spark's session is opened with
+                        its first statement
+    an ended statement  has its outcome again, and its result at the row that its client has reached
+    a running query     runs again, at the versions of the tables that it had read; if its client has fetched rows
+                        before its end it fails instead, because another run may return them in another order
+    a running write     is looked up in its table's log by its transaction id, and runs again if it is not there
+    a protocol's call   fails: drivers repeat it
+
+Statements that no client knows, because the process ended before the response with their id, are not in the records:
+their clients get an error of their connection, as for any server, and look at the table.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from catalog.conditions import SessionNotFound, StatementInterrupted
+from catalog.errors import SqlError
+from engine.engine import Engine, EngineSession
+from engine.runtime.identity import Identity, Method, Scope
+from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
+from engine.runtime.results import ResultStream
+from engine.runtime.statement import Statement
+from engine.runtime.statement_class import StatementClass
+from engine.spool.spool_file import SpoolFile
+from engine.statements.volumes.statement import ChangeFile
+from gateway.registry import Registry
+from gateway.sessions.operation import Operation, RestoredOutcome
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.recorder import StatementRecorder
+from gateway.sessions.requested import Repetition, RequestedStatement, WantedResult
+from gateway.sessions.session import Origin, Session
+from gateway.state.errors import RecordedError
+from gateway.state.journal import Journal, StateStore
+from gateway.state.records import (
+    Record,
+    SavedIdentity,
+    SavedParameter,
+    SavedResult,
+    SessionChanged,
+    SessionOpened,
+    StatementClosed,
+    StatementEnded,
+    StatementRecorded,
+    VersionsRead,
+)
+from gateway.state.results import file_names, restored_stream
+
+logger = logging.getLogger(__name__)
+
+Through = Callable[[ResultStream], ResultStream]
+Attach = Callable[[Operation], None]
+# Each result's next rows by statement, as `read_positions` returns them.
+Places = Mapping[uuid.UUID, tuple[int, int]]
+
+
+class FrontEnd(Protocol):
+    """A front end that continues its statements."""
+
+    def through(self, session: Session, options: Mapping[str, object]) -> tuple[Through | None, Attach]:
+        """Returns the conversion of a statement's result, and a function that gives the operation its options."""
+        ...
+
+
+@dataclass(slots=True)
+class _Saved:
+    """The records about one statement."""
+
+    recorded: StatementRecorded
+    ended: StatementEnded | None = None
+    versions: dict[str, object] = field(default_factory=dict)
+
+
+class Recovery:
+    """Restores what a former process has left into a registry."""
+
+    def __init__(self, registry: Registry, state: StateStore, front_ends: Mapping[str, FrontEnd]) -> None:
+        """`front_ends` are by the name in their statements' options."""
+        self._registry = registry
+        self._state = state
+        self._front_ends = front_ends
+
+    def take_over(self) -> int:
+        """Restores all sessions of processes that have ended; returns their number. A session that cannot be restored
+        is left out, with a line in the log.
+        """
+        count, used = 0, set[str]()
+        for journal, records, positions in self._state.take_over():
+            try:
+                self._restore(journal, records, positions, used)
+                count += 1
+            except Exception:
+                logger.exception("a session of a former process cannot be restored")
+                journal.remove()
+        self._state.remove_unused(used)
+        if count:
+            logger.info("restored %d sessions of a former process", count)
+        return count
+
+    def _restore(
+        self,
+        journal: Journal,
+        records: Sequence[Record],
+        positions: Places,
+        used: set[str],
+    ) -> None:
+        opened, state, statements = _read(records)
+        identity = _identity(opened.identity)
+        engine_session = DeferredSession(self._registry.engine, identity, state)
+        session = self._registry.restore_session(uuid.UUID(opened.id), identity, engine_session)
+        session.origin = Origin(opened.wire, opened.peer, opened.user_agent)
+        session.secret, session.client, session.is_single = opened.secret, opened.client, opened.is_single
+        assert session.recorder is not None
+        session.recorder.adopt(journal)
+        for saved in statements.values():
+            operation_id = uuid.UUID(saved.recorded.id)
+            operation = self._restore_statement(session, saved, positions.get(operation_id), used)
+            if session.is_single:
+                self._registry.retire_after(session, operation)
+
+    def _restore_statement(
+        self, session: Session, saved: _Saved, position: tuple[int, int] | None, used: set[str]
+    ) -> Operation:
+        recorded = saved.recorded
+        front_end = self._front_ends.get(str(recorded.options.get("front_end")))
+        options = saved.ended.options if saved.ended is not None else recorded.options
+        through, attach = front_end.through(session, options) if front_end is not None else (None, _ignore)
+        outcome = self._outcome(session, saved, position, used)
+        if outcome is None:
+            operation = session.repeat(
+                recorded.text, _requested(recorded), through, _repetition(saved), partial(_prepare, attach)
+            )
+        else:
+            operation = session.restore(recorded.text, outcome, uuid.UUID(recorded.id))
+            operation.kind = StatementClass[recorded.kind]
+            operation.is_kind_known, operation.is_call = recorded.is_kind_known, recorded.is_call
+            _prepare(attach, operation)
+            self._registry.note_ended(session, operation)
+        return operation
+
+    def _outcome(
+        self, session: Session, saved: _Saved, position: tuple[int, int] | None, used: set[str]
+    ) -> RestoredOutcome | None:
+        """Returns how the statement ended; None if it has to run again."""
+        recorded, ended = saved.recorded, saved.ended
+        error: SqlError | None = None
+        stream: ResultStream | None = None
+        state = OperationState.FAILED
+        is_read = recorded.kind == StatementClass.READ.name
+        if ended is not None:
+            state = OperationState[ended.state]
+            error = None if ended.error is None else RecordedError(ended.error)
+            if ended.result is not None:
+                stream = self._stream(session, ended.result, used)
+        if error is None and stream is None:
+            if recorded.is_call or position is not None:
+                state, error = OperationState.FAILED, StatementInterrupted()
+            elif ended is None or is_read:
+                return None
+        return RestoredOutcome(
+            state=state,
+            created_ms=recorded.created_ms,
+            ended_ms=ended.ended_ms if ended is not None else recorded.created_ms,
+            error=error,
+            stream=stream,
+            position=position or (0, 0),
+        )
+
+    def _stream(self, session: Session, result: SavedResult, used: set[str]) -> ResultStream | None:
+        """Returns the result; None if its files are lost."""
+        files: dict[str, SpoolFile] = {}
+        try:
+            for name in file_names(result):
+                files[name] = self._state.adopt_file(name, session.principal)
+        except SqlError as error:
+            logger.warning("a result of a former process is lost: %s", error)
+            return None
+        used.update(files)
+        return restored_stream(result, files)
+
+
+def _prepare(attach: Callable[[Operation], None], operation: Operation) -> None:
+    attach(operation)
+    if isinstance(operation.recorder, StatementRecorder):
+        operation.recorder.adopt(has_end=operation.state.is_terminal)
+
+
+def _ignore(_: Operation) -> None:
+    pass
+
+
+def _read(records: Sequence[Record]) -> tuple[SessionOpened, dict[str, object], dict[str, _Saved]]:
+    """Returns a journal's session, its newest state, and its open statements by id."""
+    opened, state, statements = records[0], dict[str, object](), dict[str, _Saved]()
+    assert isinstance(opened, SessionOpened)
+    for record in records[1:]:
+        match record:
+            case SessionChanged():
+                state = record.state
+            case StatementRecorded():
+                statements[record.id] = _Saved(record)
+            case VersionsRead():
+                statements[record.id].versions |= record.versions
+            case StatementEnded():
+                statements[record.id].ended = record
+            case StatementClosed():
+                statements.pop(record.id, None)
+            case SessionOpened():
+                pass  # the first one counts
+    return opened, state, statements
+
+
+def _identity(saved: SavedIdentity) -> Identity:
+    return Identity(
+        principal=saved.principal,
+        groups=frozenset(saved.groups),
+        is_admin=saved.is_admin,
+        method=Method(saved.method),
+        real_user=saved.real_user,
+        client_id=saved.client_id,
+        scopes=frozenset(map(Scope, saved.scopes)),
+        expires_ms=saved.expires_ms,
+    )
+
+
+def _requested(recorded: StatementRecorded) -> RequestedStatement:
+    return RequestedStatement(
+        parameters=tuple(map(_parameter, recorded.parameters)),
+        timeout_s=recorded.timeout_s,
+        wanted=WantedResult(
+            row_limit=recorded.row_limit,
+            bytes_wanted=recorded.bytes_wanted,
+            has_counts=recorded.has_counts,
+            shows_materialized=recorded.shows_materialized,
+        ),
+    )
+
+
+def _parameter(saved: SavedParameter) -> Parameter:
+    members = saved.members
+    return Parameter(
+        value=saved.value,
+        sql_type=saved.sql_type,
+        name=saved.name,
+        members=None if members is None else tuple(map(_parameter, members)),
+    )
+
+
+def _repetition(saved: _Saved) -> Repetition:
+    recorded = saved.recorded
+    return Repetition(
+        statement_id=uuid.UUID(recorded.id),
+        instant_us=recorded.instant_us,
+        created_ms=recorded.created_ms,
+        versions=saved.versions,
+    )
+
+
+class DeferredSession:
+    """An engine session that is opened with its first statement. Thread-safe."""
+
+    def __init__(self, engine: Engine, identity: Identity, saved: Mapping[str, object]) -> None:
+        self._engine = engine
+        self._identity = identity
+        self._saved = saved
+        self._lock = threading.Lock()
+        self._opened: EngineSession | None = None
+        self._is_closed = False
+
+    @property
+    def current_catalog(self) -> str:
+        opened = self._opened
+        return str(self._saved.get("catalog")) if opened is None else opened.current_catalog
+
+    @property
+    def current_schema(self) -> str:
+        opened = self._opened
+        return str(self._saved.get("schema")) if opened is None else opened.current_schema
+
+    @property
+    def statement_timeout_s(self) -> float:
+        return self._open().statement_timeout_s
+
+    @property
+    def trace_parent(self) -> str | None:
+        opened = self._opened
+        return None if opened is None else opened.trace_parent
+
+    @property
+    def state_mark(self) -> object:
+        opened = self._opened
+        return self._saved if opened is None else opened.state_mark
+
+    def saved_state(self) -> dict[str, object]:
+        opened = self._opened
+        return dict(self._saved) if opened is None else opened.saved_state()
+
+    def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
+        return self._open().execute(text, request, parameters)
+
+    def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream:
+        return self._open().run(statement, request)
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed, opened = True, self._opened
+        if opened is not None:
+            opened.close()
+
+    def _open(self) -> EngineSession:
+        with self._lock:
+            if self._opened is None:
+                if self._is_closed:
+                    raise SessionNotFound()
+                self._opened = self._engine.restore_session(self._identity, self._saved)
+            return self._opened

@@ -1,0 +1,231 @@
+"""Records of a session and its statements in the state folder.
+
+A session is recorded before its client learns its id, and a statement with the response that has its id: until then no
+client can come back for it, and a statement that nobody knows is not run again after a crash. The session's state is
+recorded with the end of the statement that changed it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+
+from catalog.errors import SqlError
+from engine.engine import EngineSession
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream
+from engine.spool.spool_file import SpoolFile
+from gateway.results.result_buffer import ResultBuffer
+from gateway.sessions.operation import TEXT_CHARACTERS_MAX, Operation
+from gateway.sessions.operation_state import OperationState
+from gateway.state.journal import Journal, StateStore
+from gateway.state.records import (
+    Record,
+    SavedError,
+    SavedParameter,
+    SavedResult,
+    SessionChanged,
+    SessionOpened,
+    StatementClosed,
+    StatementEnded,
+    StatementRecorded,
+    VersionsRead,
+)
+from gateway.state.results import saved_result
+
+logger = logging.getLogger(__name__)
+
+
+class SessionRecorder:
+    """Records one session. Thread-safe."""
+
+    def __init__(self, store: StateStore, engine_session: EngineSession, opened: Callable[[], SessionOpened]) -> None:
+        """Prepares the records; nothing is written before the session, or a statement in it, is to be recorded.
+
+        `opened` returns the first record.
+        """
+        self.store = store
+        self._engine_session = engine_session
+        self._opened = opened
+        # Guards the fields below, and the order of records about the session.
+        self._lock = threading.Lock()
+        self._journal: Journal | None = None
+        self._mark: object = None
+        self._is_suspended = False
+
+    def adopt(self, journal: Journal) -> None:
+        """Continues the journal of a restored session."""
+        with self._lock:
+            self._journal, self._mark = journal, self._engine_session.state_mark
+
+    def append(self, *records: Record) -> None:
+        """Records the session, if it is not recorded yet, its state, if it has changed, and then `records`."""
+        with self._lock:
+            if self._is_suspended:
+                return
+            news: list[Record] = []
+            if self._journal is None:
+                opened = self._opened()
+                self._journal = self.store.open_journal(uuid.UUID(opened.id), opened.identity.principal)
+                news.append(opened)
+            mark = self._engine_session.state_mark
+            if mark is not self._mark:
+                self._mark = mark
+                news.append(SessionChanged(state=self._engine_session.saved_state()))
+            if self._journal is not None and (news or records):
+                self._journal.append(*news, *records)
+
+    def suspend(self) -> None:
+        """Records nothing any more, and leaves the journal to another process."""
+        with self._lock:
+            self._is_suspended = True
+
+    def remove(self) -> None:
+        """Removes the journal; the session has ended."""
+        with self._lock:
+            if self._journal is not None and not self._is_suspended:
+                self._journal.remove()
+            self._is_suspended = True
+
+
+class StatementRecorder:
+    """Records one statement from its first record on. Thread-safe."""
+
+    def __init__(self, session: SessionRecorder, operation: Operation) -> None:
+        self._session = session
+        self._operation = operation
+        # Guards the fields below.
+        self._lock = threading.Lock()
+        self._is_recorded = self._has_end = False
+        self._files: list[SpoolFile] = []
+
+    def adopt(self, *, has_end: bool) -> None:
+        """Continues the records of a restored statement."""
+        with self._lock:
+            self._is_recorded, self._has_end = True, has_end
+
+    def record(self) -> None:
+        """Records the statement, with its outcome if it has ended; called before its client learns its id."""
+        # Outside of the lock: `ended` is called while the operation is locked.
+        outcome = self._outcome()
+        with self._lock:
+            if self._is_recorded:
+                return
+            self._is_recorded, self._has_end = True, outcome is not None
+            records = [] if outcome is None else [outcome]
+            self._session.append(recorded_statement(self._operation, is_whole=outcome is None), *records)
+        if outcome is None and (outcome := self._outcome()) is not None:  # it ended meanwhile
+            self._append_end(outcome)
+
+    def versions_read(self, versions: Mapping[str, object]) -> None:
+        """Records the versions that the running statement reads, if it is recorded."""
+        with self._lock:
+            if self._is_recorded and not self._has_end:
+                self._session.append(VersionsRead(id=str(self._operation.id), versions=dict(versions)))
+
+    def hold(self, stream: ResultStream, buffer: ResultBuffer) -> SavedResult | None:
+        """Returns the whole result's record; None if the statement is not recorded, or if the result cannot be held.
+
+        Waits for the rows.
+        """
+        return self._hold(stream, buffer) if self._is_recorded else None
+
+    def ended(self, state: OperationState, error: SqlError | None, result: SavedResult | None) -> None:
+        """Records the outcome, before it is visible."""
+        if self._is_recorded:
+            self._append_end(self._record(state, error, result))
+
+    def _append_end(self, ended: StatementEnded) -> None:
+        with self._lock:
+            if not self._has_end:
+                self._has_end = True
+                self._session.append(ended)
+
+    def closed(self) -> None:
+        """Records that the statement's result is released."""
+        operation_id = self._operation.id
+        with self._lock:
+            if self._is_recorded:
+                self._session.append(StatementClosed(id=str(operation_id)))
+            self._files.clear()
+        self._session.store.positions.forget(operation_id)
+
+    def _outcome(self) -> StatementEnded | None:
+        operation = self._operation
+        state, stream, buffer = operation.outcome
+        if not state.is_terminal:
+            return None
+        result = self._hold(stream, buffer) if stream is not None and buffer is not None else None
+        return self._record(state, operation.error, result)
+
+    def _record(self, state: OperationState, error: SqlError | None, result: SavedResult | None) -> StatementEnded:
+        operation = self._operation
+        return StatementEnded(
+            id=str(operation.id),
+            state=state.name,
+            ended_ms=operation.ended_ms or time.time_ns() // 1_000_000,
+            error=None if error is None else saved_error(error),
+            result=result,
+            options=operation.options(),
+        )
+
+    def _hold(self, stream: ResultStream, buffer: ResultBuffer) -> SavedResult | None:
+        operation, spool = self._operation, self._session.store.spool
+        if stream.is_staging:  # a URL that expires
+            return None
+        try:
+            batches = buffer.all_batches(operation.cancel_token)
+            is_cached = operation.profile.is_from_cache
+            saved, files = saved_result(stream, batches, spool, operation.identity.principal, is_from_cache=is_cached)
+        except SqlError as error:
+            logger.info("the result of statement %s is not held for a restart: %s", operation.id, error)
+            return None
+        self._files += files
+        return saved
+
+
+def recorded_statement(operation: Operation, *, is_whole: bool) -> StatementRecorded:
+    """Returns the record for a statement; only with `is_whole` it has what is needed to run it."""
+    requested, wanted = operation.requested, operation.requested.wanted
+    return StatementRecorded(
+        id=str(operation.id),
+        text=operation.submitted_text if is_whole else operation.text[:TEXT_CHARACTERS_MAX],
+        parameters=tuple(map(_saved_parameter, requested.parameters)) if is_whole else (),
+        kind=operation.kind.name,
+        is_kind_known=operation.is_kind_known,
+        is_call=operation.is_call,
+        created_ms=operation.created_ms,
+        instant_us=operation.instant_us,
+        timeout_s=requested.timeout_s,
+        row_limit=wanted.row_limit,
+        bytes_wanted=wanted.bytes_wanted,
+        has_counts=wanted.has_counts,
+        shows_materialized=wanted.shows_materialized,
+        options=operation.options(),
+    )
+
+
+def saved_error(error: SqlError) -> SavedError:
+    position = error.position
+    return SavedError(
+        condition=error.condition,
+        sqlstate=error.sqlstate,
+        message=error.message if position is None else error.message.replace(f" ({position}).", "."),
+        hint=error.hint,
+        name=name if isinstance(name := getattr(error, "name", None), str) else None,
+        position=None if position is None else asdict(position),
+    )
+
+
+def _saved_parameter(parameter: Parameter) -> SavedParameter:
+    members = parameter.members
+    return SavedParameter(
+        value=parameter.value,
+        sql_type=parameter.sql_type,
+        name=parameter.name,
+        members=None if members is None else tuple(map(_saved_parameter, members)),
+    )

@@ -1,0 +1,47 @@
+"""A front end's request to run a statement, and its requirements for the result."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from engine.runtime.parameters import Parameter
+from engine.storage.volume_files import FileTransfer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedResult:
+    """A front end's requirements for a statement's result: only its first rows (`row_limit`), none after so many bytes
+    (`bytes_wanted`), rows while it computes the others (`streams`), a row with a DML statement's counts (`has_counts`),
+    Databricks' column in SHOW VIEWS (`shows_materialized`), URLs for volume files that its client transfers (`stage`).
+    """
+
+    row_limit: int | None = None
+    bytes_wanted: int | None = None
+    streams: bool = False
+    has_counts: bool = False
+    shows_materialized: bool = False
+    stage: Callable[[FileTransfer], str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repetition:
+    """A statement that a former process has begun: its id, its start, and the versions of the tables that it read."""
+
+    statement_id: uuid.UUID
+    instant_us: int
+    created_ms: int
+    versions: Mapping[str, object]
+
+
+ALL_ROWS = WantedResult()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedStatement:
+    """A statement's parameters, time limit and wanted result, as its front end has requested them."""
+
+    parameters: tuple[Parameter, ...] = ()
+    timeout_s: float | None = None
+    wanted: WantedResult = ALL_ROWS

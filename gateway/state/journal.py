@@ -1,0 +1,273 @@
+"""Sessions' journals: files to which records are appended before a client learns about what they record.
+
+An append is one `write` without `fsync`: what it wrote survives the end of the process, and after a power failure the
+last second may be missing. If the disk is full, statements run without records (`StateStore.failures` counts them): a
+VACUUM must be able to make room.
+
+    store = StateStore(folder, budget, results_budget)      # takes its own folder
+    for journal, records in store.take_over(): ...          # of processes that have ended
+    journal = store.open_journal(session_id, owner="ann")
+    journal.append(SessionOpened(...), StatementRecorded(...))
+    journal.remove()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from catalog.errors import SqlError
+from engine.spool.budget import SpoolBudget
+from engine.spool.spool import Spool
+from engine.spool.spool_file import SpoolFile
+from gateway.state.folder import Lease, StateFolder
+from gateway.state.positions import Positions, read_positions
+from gateway.state.records import (
+    Record,
+    SessionChanged,
+    SessionOpened,
+    StatementClosed,
+    StatementEnded,
+    StatementRecorded,
+    VersionsRead,
+    decode,
+    encode,
+)
+
+logger = logging.getLogger(__name__)
+
+# The part of a session's id that its statements' ids begin with, and its journal's name.
+KEY_BYTES = 6
+# Bytes of closed statements from which a journal is written anew.
+_REWRITTEN_FROM = 256 << 10
+
+
+def key_of(object_id: uuid.UUID) -> str:
+    """Returns the key of a session, or of one of its statements."""
+    return object_id.bytes[:KEY_BYTES].hex()
+
+
+def id_in_session(session_id: uuid.UUID) -> uuid.UUID:
+    """Returns a new statement's id, which shows its session."""
+    return uuid.UUID(bytes=session_id.bytes[:KEY_BYTES] + uuid.uuid4().bytes[KEY_BYTES:])
+
+
+class Journal:
+    """One session's journal. Thread-safe."""
+
+    def __init__(self, store: StateStore, path: Path, owner: str) -> None:
+        self._store = store
+        self._path = path
+        self._owner = owner
+        # Guards the file and the fields below.
+        self._lock = threading.Lock()
+        self._size = self._closed_bytes = 0
+        self._sizes: dict[str, int] = {}
+        self._is_removed = False
+
+    def append(self, *records: Record) -> bool:
+        """Appends records; returns False if they could not be written."""
+        content = encode(*records)
+        with self._lock:
+            if self._is_removed:
+                return False
+            for record in records:
+                self._measure(record, len(content) // len(records))
+            if self._closed_bytes > _REWRITTEN_FROM and self._closed_bytes > self._size // 2:
+                self._rewrite()
+            return self._write(content)
+
+    def remove(self) -> None:
+        """Removes the journal: its session has ended, with all its statements."""
+        with self._lock:
+            if self._is_removed:
+                return
+            self._is_removed = True
+            with contextlib.suppress(FileNotFoundError):
+                self._path.unlink()
+            self._store.budget.give_back(self._owner, self._size)
+        self._store.forget(self._path.name)
+
+    def adopt(self, records: list[Record], size: int) -> None:
+        """Counts what the file has already."""
+        with self._lock:
+            for record in records:
+                self._measure(record, size // len(records))
+            self._store.budget.take(self._owner, size)
+            self._size = size
+
+    def _measure(self, record: Record, size: int) -> None:
+        match record:
+            case StatementRecorded() | VersionsRead() | StatementEnded():
+                self._sizes[record.id] = self._sizes.get(record.id, 0) + size
+            case StatementClosed():
+                self._closed_bytes += size + self._sizes.pop(record.id, 0)
+            case SessionChanged():
+                self._closed_bytes += self._sizes.get("", 0)
+                self._sizes[""] = size
+            case SessionOpened():
+                pass
+
+    def _write(self, content: bytes) -> bool:
+        try:
+            self._store.budget.take(self._owner, len(content))
+        except SqlError as error:
+            self._store.note_failure(error)
+            return False
+        try:
+            _append(self._path, content, self._size)
+        except OSError as error:
+            self._store.budget.give_back(self._owner, len(content))
+            self._store.note_failure(error)
+            return False
+        self._size += len(content)
+        return True
+
+    def _rewrite(self) -> None:
+        """Writes the records anew without those of closed statements, and the newest state alone."""
+        made = self._path.with_name(f".{self._path.name}")
+        try:
+            live = live_records(list(decode(self._path.read_bytes())))
+            made.touch(0o600)
+            made.write_bytes(encode(*live))
+            made.rename(self._path)
+        except (OSError, msgspec.MsgspecError) as error:
+            self._store.note_failure(error)
+            return
+        size = self._path.stat().st_size
+        self._store.budget.give_back(self._owner, self._size - size)
+        self._size, self._closed_bytes = size, 0
+
+
+def live_records(records: list[Record]) -> list[Record]:
+    """Returns the records that still matter: without closed statements and former states."""
+    closed = {record.id for record in records if isinstance(record, StatementClosed)}
+    states = [record for record in records if isinstance(record, SessionChanged)]
+    live: list[Record] = []
+    for record in records:
+        match record:
+            case SessionOpened():
+                live.append(record)
+            case SessionChanged():
+                live += [record] if record is states[-1] else []
+            case StatementRecorded() | VersionsRead() | StatementEnded():
+                live += [record] if record.id not in closed else []
+            case StatementClosed():
+                pass
+    return live
+
+
+class StateStore:
+    """This process's part of the state folder: journals, results and positions. Thread-safe."""
+
+    def __init__(
+        self, folder: StateFolder, budget: SpoolBudget, results: SpoolBudget, on_lost: Callable[[], None]
+    ) -> None:
+        """Takes its own folder; `budget` limits the journals, and `results` the results' files. `on_lost` is called
+        when another process has taken the folder over.
+        """
+        self.budget = budget
+        self._folder = folder
+        self.lease: Lease = folder.take_own(on_lost)
+        own = self.lease.folder
+        self._sessions = own / "sessions"
+        self.spool = Spool(own / "results", results, prefix=f"{own.name}-", outlives_process=True)
+        self.positions = Positions(own / "positions")
+        self.failures = 0
+        self._journals: dict[str, Journal] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def num_sessions(self) -> int:
+        """Returns the number of journals."""
+        return len(self._journals)
+
+    def open_journal(self, session_id: uuid.UUID, owner: str) -> Journal | None:
+        """Returns a new session's journal; None if another session's statements have ids that begin alike."""
+        key = key_of(session_id)
+        with self._lock:
+            if key in self._journals:
+                return None
+            journal = self._journals[key] = Journal(self, self._sessions / key, owner)
+            return journal
+
+    def take_over(self) -> Iterator[tuple[Journal, list[Record], dict[uuid.UUID, tuple[int, int]]]]:
+        """Yields the sessions of processes that have ended, each with its records and its results' positions.
+
+        A session that cannot be read is left out, with a line in the log.
+        """
+        own = self.lease.folder
+        for former in self._folder.take_over(own):
+            positions = read_positions(former / "positions")
+            # Results first: a journal is only in this process's folder when its results are.
+            for path in (former / "results").glob("*"):
+                path.rename(own / "results" / path.name)
+            for path in sorted((former / "sessions").glob("[!.]*")):
+                if taken := self._take(path):
+                    yield *taken, positions
+
+    def _take(self, path: Path) -> tuple[Journal, list[Record]] | None:
+        try:
+            content = path.read_bytes()
+            content = content[: content.rfind(b"\n") + 1]  # without a line that was not completed
+            records = live_records(list(decode(content)))
+            if not records or not isinstance(records[0], SessionOpened):
+                return None
+            target = self._sessions / path.name
+            os.truncate(path, len(content))
+            path.rename(target)
+        except (OSError, msgspec.MsgspecError) as error:
+            logger.warning("a session of a former process cannot be restored: %s", error)
+            return None
+        with self._lock:
+            if path.name in self._journals:
+                return None
+            journal = self._journals[path.name] = Journal(self, target, records[0].identity.principal)
+        journal.adopt(records, len(content))
+        return journal, records
+
+    def adopt_file(self, name: str, owner: str) -> SpoolFile:
+        """Returns the handle of a result's file from a former process; raises the budget's errors."""
+        return self.spool.adopt(name, owner)
+
+    def remove_unused(self, names: set[str]) -> None:
+        """Removes results' files from former processes that no statement needs."""
+        for path in self.spool.folder.glob("*"):
+            if path.name not in names and not path.name.startswith(f"{self.lease.folder.name}-"):
+                path.unlink(missing_ok=True)
+
+    def forget(self, key: str) -> None:
+        with self._lock:
+            self._journals.pop(key, None)
+
+    def note_failure(self, error: Exception) -> None:
+        """Counts, and reports, a record that was not written."""
+        self.failures += 1
+        if self.failures.bit_count() == 1:  # not for each statement on a full disk
+            logger.warning("%d records of sessions and statements were not written: %s", self.failures, error)
+
+    def close(self) -> None:
+        """Releases the folder; it is removed if there is nothing to take over."""
+        self.positions.close()
+        self.lease.release(removes=not any(self._sessions.iterdir()))
+
+
+def _append(path: Path, content: bytes, size: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        if os.write(descriptor, content) != len(content):
+            os.ftruncate(descriptor, size)  # an incomplete line would join the next one
+            raise OSError("the disk is full")
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, size)
+        raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,77 @@
+"""Each result's next row, for clients that fetch without stating a position.
+
+The rows of a response count as delivered when its last byte is about to be sent: the kernel delivers what it has
+accepted even if the process is killed. A record in a file would be too late by the time that another thread holds the
+interpreter, so the positions are a table in shared memory, a file that is mapped.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+_SLOT = struct.Struct("<16sqq")
+_ROW = struct.Struct("<qq")
+_SLOTS = 1 << 16
+
+
+class Positions:
+    """The table. Thread-safe. A result whose table is full has no position, and is not continued after a crash."""
+
+    def __init__(self, path: Path) -> None:
+        """Creates the file. On a full disk the table is not in a file, and nothing is continued after a crash."""
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            # A write to a page of the map that has no block would end the process with SIGBUS.
+            os.posix_fallocate(descriptor, 0, _SLOT.size * _SLOTS)
+            self._map = mmap.mmap(descriptor, _SLOT.size * _SLOTS)
+        except OSError:
+            self._map = mmap.mmap(-1, _SLOT.size * _SLOTS)
+        finally:
+            os.close(descriptor)
+        self._lock = threading.Lock()
+        self._slots: dict[uuid.UUID, int] = {}
+        self._free: list[int] = []
+
+    def store(self, operation_id: uuid.UUID, page_row: int, next_row: int) -> None:
+        """Stores the first row of the last page, and the row after it."""
+        slot = self._slots.get(operation_id)
+        if slot is None:
+            with self._lock:
+                slot = self._free.pop() if self._free else len(self._slots)
+                if slot >= _SLOTS:
+                    return
+                self._slots[operation_id] = slot
+            _SLOT.pack_into(self._map, slot * _SLOT.size, operation_id.bytes, page_row, next_row)
+        else:
+            _ROW.pack_into(self._map, slot * _SLOT.size + 16, page_row, next_row)
+
+    def forget(self, operation_id: uuid.UUID) -> None:
+        with self._lock:
+            slot = self._slots.pop(operation_id, None)
+            if slot is not None:
+                self._map[slot * _SLOT.size : (slot + 1) * _SLOT.size] = bytes(_SLOT.size)
+                self._free.append(slot)
+
+    def close(self) -> None:
+        self._map.close()
+
+
+def read_positions(path: Path) -> dict[uuid.UUID, tuple[int, int]]:
+    """Returns the positions in another process's table; an empty mapping if it has none."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    return dict(_entries(content[: len(content) // _SLOT.size * _SLOT.size]))
+
+
+def _entries(content: bytes) -> Iterator[tuple[uuid.UUID, tuple[int, int]]]:
+    for key, page_row, next_row in _SLOT.iter_unpack(content):
+        if any(key):
+            yield uuid.UUID(bytes=key), (page_row, next_row)

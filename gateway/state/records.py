@@ -1,0 +1,174 @@
+"""The records in a session's journal: JSON objects, one per line, with their kind in `type`.
+
+A line that is not complete is the last one before a crash, and nobody has seen what it would have recorded. Members
+that are added later need defaults, so that an older journal can be read; `FORMAT_VERSION` in `folder.py` changes if a
+reader of the old version would misunderstand the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import msgspec
+
+from engine.runtime.identity import Identity
+
+
+class SavedIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An `Identity`."""
+
+    principal: str
+    groups: tuple[str, ...] = ()
+    is_admin: bool = False
+    method: str
+    real_user: str | None = None
+    client_id: str | None = None
+    scopes: tuple[str, ...]
+    expires_ms: int | None = None
+
+
+class SessionOpened(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="session"):
+    """A session, the first record of each journal. `client` is its front end's state, `secret` the SHA-256 of the
+    secret in its handles (empty: it has none).
+    """
+
+    id: str
+    identity: SavedIdentity
+    wire: str = ""
+    peer: str = ""
+    user_agent: str | None = None
+    created_ms: int
+    secret: str = ""
+    client: dict[str, object] = {}
+    is_single: bool = False  # it was opened for one statement
+
+
+class SessionChanged(msgspec.Struct, frozen=True, kw_only=True, tag="state"):
+    """The engine session's state after a statement, as `EngineSession.saved_state` returns it."""
+
+    state: dict[str, object]
+
+
+class SavedParameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A `Parameter`, as clients send them."""
+
+    value: str | None
+    sql_type: str
+    name: str | None = None
+    members: tuple[SavedParameter, ...] | None = None
+
+
+class StatementRecorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="statement"):
+    """A statement whose id its client knows. `options` are its front end's, which make its response.
+
+    An ended statement's `text` is truncated.
+    """
+
+    id: str
+    text: str
+    parameters: tuple[SavedParameter, ...] = ()
+    kind: str
+    is_kind_known: bool = True
+    is_call: bool = False
+    created_ms: int
+    instant_us: int = 0
+    timeout_s: float | None = None
+    row_limit: int | None = None
+    bytes_wanted: int | None = None
+    has_counts: bool = False
+    shows_materialized: bool = False
+    options: dict[str, object] = {}
+
+
+class VersionsRead(msgspec.Struct, frozen=True, kw_only=True, tag="versions"):
+    """The versions of the tables that a running query reads."""
+
+    id: str
+    versions: dict[str, object]
+
+
+class SavedError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An error, with its texts."""
+
+    condition: str
+    sqlstate: str
+    message: str
+    hint: str = ""
+    name: str | None = None
+    position: dict[str, object] | None = None
+
+
+class SavedBatch(msgspec.Struct, frozen=True, array_like=True):
+    """A `StoredBatch`; `file` is a name in the folder for results."""
+
+    file: str
+    offset: int
+    length: int
+    stored_rows: int
+    stored_bytes: int
+    first: int
+    num_rows: int
+    checksum: int | None
+
+
+class SavedResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A whole result: its columns as an Arrow schema message, and its rows in files, or `inline` as an Arrow stream."""
+
+    schema: bytes
+    has_rows: bool = True
+    inline: bytes | None = None
+    batches: tuple[SavedBatch, ...] = ()
+    row_counts: dict[str, object] | None = None
+    time_zone: str = "UTC"
+    is_from_cache: bool = False
+
+
+class StatementEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="end"):
+    """A statement's outcome: `state` is an `OperationState`; it has an error, a result, or neither if its result cannot
+    be read again.
+    """
+
+    id: str
+    state: str
+    ended_ms: int
+    error: SavedError | None = None
+    result: SavedResult | None = None
+    options: dict[str, object] = {}
+
+
+class StatementClosed(msgspec.Struct, frozen=True, kw_only=True, tag="closed"):
+    """A statement that its client has closed."""
+
+    id: str
+
+
+Record: TypeAlias = SessionOpened | SessionChanged | StatementRecorded | VersionsRead | StatementEnded | StatementClosed
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+
+
+def encode(*records: Record) -> bytes:
+    """Returns the records' lines."""
+    return b"".join(_ENCODER.encode(record) + b"\n" for record in records)
+
+
+def decode(content: bytes) -> Iterator[Record]:
+    """Yields the records of a journal. Raises `msgspec.MsgspecError` for a complete line that is none."""
+    lines = content.split(b"\n")
+    for line in lines[:-1]:
+        yield _DECODER.decode(line)
+
+
+def saved_identity(identity: Identity) -> SavedIdentity:
+    return SavedIdentity(
+        principal=identity.principal,
+        groups=tuple(sorted(identity.groups)),
+        is_admin=identity.is_admin,
+        method=identity.method,
+        real_user=identity.real_user,
+        client_id=identity.client_id,
+        scopes=tuple(sorted(identity.scopes)),
+        expires_ms=identity.expires_ms,
+    )

@@ -1,0 +1,101 @@
+"""Whole results as records: rows in memory become part of the record if they are few, and files otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+
+from engine.runtime.results import ResultStream, RowCounts
+from engine.spool.spool import Spool
+from engine.spool.spool_file import AnyBatch, SpoolFile, StoredBatch, batch_bytes
+from gateway.state.records import SavedBatch, SavedResult
+
+# Limit for rows in a record.
+_INLINE_BYTES_MAX = 64 << 10
+
+
+def saved_result(
+    stream: ResultStream, batches: list[AnyBatch], spool: Spool, owner: str, *, is_from_cache: bool
+) -> tuple[SavedResult, list[SpoolFile]]:
+    """Returns the record, and the files that were written for it; raises the spool's errors."""
+    inline, stored, files = None, [], []
+    in_memory = [batch for batch in batches if not isinstance(batch, StoredBatch)]
+    if len(in_memory) == len(batches) and sum(map(batch_bytes, batches)) <= _INLINE_BYTES_MAX:
+        inline = _stream_bytes(stream.schema, in_memory) if batches else None
+    else:
+        writer = spool.writer(stream.schema, owner) if in_memory else None
+        files = [writer.file] if writer is not None else []
+        for batch in batches:
+            if not isinstance(batch, StoredBatch):
+                assert writer is not None
+                batch = writer.add(batch)
+            stored.append(_saved(batch))
+    result = SavedResult(
+        schema=bytes(stream.schema.serialize()),
+        has_rows=stream.has_rows,
+        inline=inline,
+        batches=tuple(stored),
+        row_counts=None if stream.row_counts is None else asdict(stream.row_counts),
+        time_zone=stream.time_zone,
+        is_from_cache=is_from_cache,
+    )
+    return result, files
+
+
+def restored_stream(saved: SavedResult, files: Mapping[str, SpoolFile]) -> ResultStream:
+    """Returns the result; `files` are the ones that it names."""
+    schema = pa.ipc.read_schema(pa.py_buffer(saved.schema))
+    counts = saved.row_counts
+    return ResultStream(
+        schema=schema,
+        source=list(_batches(saved, schema, files)),
+        has_rows=saved.has_rows,
+        row_counts=None if counts is None else RowCounts(**counts),  # type: ignore[arg-type]
+        time_zone=saved.time_zone,
+    )
+
+
+def file_names(saved: SavedResult) -> set[str]:
+    """Returns the names of the files that the result needs."""
+    return {batch.file for batch in saved.batches}
+
+
+def _batches(saved: SavedResult, schema: pa.Schema, files: Mapping[str, SpoolFile]) -> Iterator[AnyBatch]:
+    if saved.inline is not None:
+        yield from pa.ipc.open_stream(saved.inline)
+    for one in saved.batches:
+        yield StoredBatch(
+            files[one.file],
+            schema,
+            one.offset,
+            one.length,
+            one.stored_rows,
+            one.stored_bytes,
+            one.first,
+            one.num_rows,
+            one.checksum,
+        )
+
+
+def _saved(batch: StoredBatch) -> SavedBatch:
+    return SavedBatch(
+        file=Path(batch.file.path).name,
+        offset=batch.offset,
+        length=batch.length,
+        stored_rows=batch.stored_rows,
+        stored_bytes=batch.stored_bytes,
+        first=batch.first,
+        num_rows=batch.num_rows,
+        checksum=batch.checksum,
+    )
+
+
+def _stream_bytes(schema: pa.Schema, batches: list[pa.RecordBatch]) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return bytes(sink.getvalue())
