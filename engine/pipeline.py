@@ -204,6 +204,8 @@ def execute_and_commit(plan: Plan, context: ExecutionContext, policy: RetryPolic
     try:
         with execute(plan, context, WRITERS) as staged:
             enter(Stage.COMMIT)
+            if staged.transaction is not None and context.request.transaction_id is not None:
+                staged.transaction.identify(context.request.transaction_id)
             committed = commit(staged, policy, sources.catalog)
             if committed is not None:
                 context.request.on_commit(Commit(staged.label, committed.version))

@@ -34,6 +34,8 @@ def _ignore(_: object) -> None:
 class StatementRequest:
     """One request: identity, cancel token, id, clock, profile, limits and callbacks.
 
+    - `transaction_id`: a UUID, which the statement's commit records; several commits have ids derived from it
+      (`engine/runtime/transaction_ids.py`). None: each commit has a random id.
     - `instant_us`: the value of `current_timestamp()` in all queries of the run, in microseconds since the epoch.
     - `rows_wanted`, `bytes_wanted`: the client takes no more rows or bytes (None: all), so a query need not compute
       them.
@@ -67,6 +69,7 @@ class StatementRequest:
     identity: Identity
     cancel: CancelToken = field(default_factory=CancelToken)
     statement_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    transaction_id: str | None = None
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30

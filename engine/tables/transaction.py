@@ -134,6 +134,10 @@ class TableTransaction(Protocol):
         """Sets the definition, which results from `changes`."""
         ...
 
+    def identify(self, transaction_id: str) -> None:
+        """Sets the id that the version records; without a call it is random, or absent."""
+        ...
+
     @property
     def is_empty(self) -> bool:
         """True if a commit would change nothing."""

@@ -282,6 +282,10 @@ class Transaction:
         self.last_version_of(write.app_id)
         self.stage(SetTransaction(app_id=write.app_id, version=write.version, last_updated=now_ms))
 
+    def identify(self, transaction_id: str) -> None:
+        """See `TableTransaction.identify`; sets the `txnId` of the `commitInfo`."""
+        self._txn_id = transaction_id
+
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
         """Stages the parts of `definition`, after `changes`, that are new."""
         assert isinstance(definition, Definition)

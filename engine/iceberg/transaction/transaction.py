@@ -69,6 +69,8 @@ from engine.tables.transaction import NewFiles
 # The isolation level that ignores rows added by concurrent commits.
 _SNAPSHOT_LEVEL = "snapshot"
 DecideUpdates: TypeAlias = Callable[[TableMetadata], tuple[tuple[Requirement, ...], tuple[Update, ...]]]
+# The summary entry with the transaction id.
+TRANSACTION_ID = "gateway.transaction-id"
 _SNAPSHOT_ID_MAX = (1 << 63) - 1
 
 
@@ -130,6 +132,7 @@ class IcebergTransaction:
         self._begins_anew = False
         # Additional snapshot summary entries.
         self.summary: Mapping[str, str] = {}
+        self._transaction_id: str | None = None
         self._is_closed = False
 
     # --- Read set ---
@@ -208,6 +211,12 @@ class IcebergTransaction:
     def note_write(self, write: IdempotentWrite, now_ms: int) -> None:
         """Implements `TableTransaction.note_write`."""
         raise StatementNotSupported("A numbered write to an Iceberg table")
+
+    def identify(self, transaction_id: str) -> None:
+        """Implements `TableTransaction.identify`: the snapshot's summary has the id. A version without a snapshot has
+        none.
+        """
+        self._transaction_id = transaction_id
 
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
         """Implements `TableTransaction.define`."""
@@ -306,6 +315,13 @@ class IcebergTransaction:
     def files(self) -> tuple[list[pa.Table], list[pa.Table]]:
         """The added and the removed entries."""
         return [*(new.entries for new in self._added), *self._entries], [*self._removed, *self._replaced]
+
+    @property
+    def other_entries(self) -> Mapping[str, str]:
+        """The entries of the snapshot's summary that do not describe its files."""
+        if self._transaction_id is None:
+            return self.summary
+        return {**self.summary, TRANSACTION_ID: self._transaction_id}
 
     @property
     def definition(self) -> IcebergDefinition | None:
@@ -458,7 +474,7 @@ class _Attempts:
             # writers.
             "timestamp-ms": max(of.store.clock(), metadata["last-updated-ms"]),
             "manifest-list": written.path,
-            "summary": on_snapshot.summary(of.operation, None if parent is None else parent.summary, of.summary),
+            "summary": on_snapshot.summary(of.operation, None if parent is None else parent.summary, of.other_entries),
             "schema-id": metadata["current-schema-id"],
         }
         return value | _row_ids(written)
