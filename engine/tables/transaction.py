@@ -13,7 +13,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.storage.deletion_vectors import Rows
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.operations import IdempotentWrite
+from engine.tables.operations import CommitRecord, IdempotentWrite
 from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 
 
@@ -77,6 +77,14 @@ class TableCommit(Protocol):
     def take_back(self) -> None:
         """Removes a table's first version, unless another writer has committed on top. Raises `OSError`."""
         ...
+
+
+class AlreadyCommitted(Exception):
+    """Another process has committed the transaction under the same id; this one has no version."""
+
+    def __init__(self, record: CommitRecord) -> None:
+        super().__init__(record.version)
+        self.record = record
 
 
 class TableTransaction(Protocol):
@@ -144,5 +152,8 @@ class TableTransaction(Protocol):
         ...
 
     def commit(self, policy: RetryPolicy | None = None) -> TableCommit:
-        """Commits the transaction. Unless it raises an unknown outcome, an error means that no version was created."""
+        """Commits the transaction. Unless it raises an unknown outcome, an error means that no version was created.
+
+        Raises `AlreadyCommitted` if a concurrent commit has its id.
+        """
         ...

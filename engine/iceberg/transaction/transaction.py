@@ -52,6 +52,7 @@ from engine.iceberg.definition.properties import retries_of
 from engine.iceberg.manifests.manifest import DATA
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.snapshot.transaction_ids import find_record, identifying_entries
 from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.transaction.validation import Dependence, ensure_files_fit, ensure_no_conflict
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
@@ -64,13 +65,11 @@ from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription, IdempotentWrite
 from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
-from engine.tables.transaction import NewFiles
+from engine.tables.transaction import AlreadyCommitted, NewFiles
 
 # The isolation level that ignores rows added by concurrent commits.
 _SNAPSHOT_LEVEL = "snapshot"
 DecideUpdates: TypeAlias = Callable[[TableMetadata], tuple[tuple[Requirement, ...], tuple[Update, ...]]]
-# The summary entry with the transaction id.
-TRANSACTION_ID = "gateway.transaction-id"
 _SNAPSHOT_ID_MAX = (1 << 63) - 1
 
 
@@ -266,8 +265,8 @@ class IcebergTransaction:
     def commit(self, policy: RetryPolicy | None = None) -> IcebergCommit:
         """Commits the transaction.
 
-        Raises a `ConcurrentModification`, `IcebergCommitAttemptsExceeded`, `CommitOutcomeUnknown`, and the store's
-        errors.
+        Raises a `ConcurrentModification`, `AlreadyCommitted`, `IcebergCommitAttemptsExceeded`, `CommitOutcomeUnknown`,
+        and the store's errors.
         """
         assert not self._is_closed, "a transaction is committed once"
         self._is_closed = True
@@ -289,7 +288,7 @@ class IcebergTransaction:
         except CommitOutcomeUnknown:
             raise
         except BaseException as error:
-            if isinstance(error, SqlError) or not attempts.is_in_doubt:
+            if isinstance(error, SqlError | AlreadyCommitted) or not attempts.is_in_doubt:
                 attempts.discard_all()
             raise
         attempts.discard_lost()
@@ -321,7 +320,13 @@ class IcebergTransaction:
         """The entries of the snapshot's summary that do not describe its files."""
         if self._transaction_id is None:
             return self.summary
-        return {**self.summary, TRANSACTION_ID: self._transaction_id}
+        return {**self.summary, **identifying_entries(self._transaction_id, self.description)}
+
+    def ensure_not_committed(self, metadata: TableMetadata) -> None:
+        """Raises `AlreadyCommitted` if a snapshot in `metadata` has the transaction's id."""
+        found = None if self._transaction_id is None else find_record(metadata, self._transaction_id)
+        if found is not None:
+            raise AlreadyCommitted(found)
 
     @property
     def definition(self) -> IcebergDefinition | None:
@@ -347,6 +352,7 @@ class _Attempts:
         # Loaded in each attempt. The transaction's own snapshot may be older, even in the
         # first attempt.
         base = of.store.load()
+        of.ensure_not_committed(base.metadata)
         requirements, updates = self._definition_updates(base)
         if of.decide is not None:
             more_requirements, more = of.decide(base.metadata)
@@ -380,6 +386,7 @@ class _Attempts:
             updates = (*updates, AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, None))
         done = self._put(None, (AssertCreate(),), updates)
         if done is None:
+            of.ensure_not_committed(of.store.load().metadata)
             # Not retried: the existing table may have another schema.
             raise IcebergConflict(of.table, "made the table first")
         return done
