@@ -43,6 +43,7 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement import Statement
+from engine.runtime.transaction_ids import derived_id
 from engine.spark.execution_context import ExecutionContext, Subject
 from engine.statements.explain.statement import ExplainWrite
 from engine.statements.format_planning import follow_up_of
@@ -72,7 +73,7 @@ def run_statement(statement: RunnableStatement, context: ExecutionContext) -> Ou
     context.request.profile.forget_cached()
     outcome = _run(statement, context, tasks)
     for task in tasks:
-        request = replace(context.request, cancel=context.request.cancel.follower())
+        request = replace(context.request, cancel=context.request.cancel.follower(), transaction_id=None)
         table = ".".join(task.table_parts)
         try:
             _run(task, replace(context, request=request, parameters=()), [])
@@ -147,10 +148,16 @@ def _run_pinned(
     pinned = replace(context, sources=replace(context.sources, formats=context.sources.formats.pin_versions()))
     plans = [plan_on_newest(each, pinned) for each in inserts]
     finish = [
-        partial(_run_with_follow_up, each, plan, context, tasks, is_part=True)
-        for each, plan in zip(inserts, plans, strict=True)
+        partial(_run_with_follow_up, each, plan, _part_of(context, "insert", ordinal), tasks, is_part=True)
+        for ordinal, (each, plan) in enumerate(zip(inserts, plans, strict=True))
     ]
     return run_in_order(statement.inserts, finish)
+
+
+def _part_of(context: ExecutionContext, kind: str, ordinal: int) -> ExecutionContext:
+    """Returns the context for one of several commits."""
+    own = derived_id(context.request.transaction_id, kind, ordinal)
+    return replace(context, request=replace(context.request, transaction_id=own))
 
 
 def _run_with_follow_up(
@@ -175,18 +182,20 @@ def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is
         return _step_by_step(statement, first, context)
     tried: Plan = first
     is_fresh = True
+    steps = 0
 
     def once() -> Outcome:
-        nonlocal tried, is_fresh
+        nonlocal tried, is_fresh, steps
         repeats = 0
         while True:
             # A plan belongs to the snapshots that it was made on; only the first run may
             # use the given one.
             tried = tried if is_fresh else plan_on_newest(statement, context)
             is_fresh = False
-            outcome = execute_and_commit(tried, context, policy)
             if not _is_step(tried):
-                return outcome
+                return execute_and_commit(tried, context, policy)
+            execute_and_commit(tried, _part_of(context, "step", steps), policy)
+            steps += 1
             if isinstance(tried, FormatPlan) and tried.repeats_error is not None:
                 repeats += 1
                 if repeats == policy.runs_max:
@@ -211,16 +220,17 @@ def _step_by_step(statement: Statement, first: FormatPlan, context: ExecutionCon
     policy = context.retries
     fresh: Plan | None = first
     left: Compaction | None = None
+    step = 0
 
     def once() -> Outcome:
         nonlocal fresh
         plan, fresh = fresh or plan_on_newest(statement, context), None
         assert isinstance(plan, FormatPlan)
-        return execute_and_commit(replace(plan, left=left), context, policy)
+        return execute_and_commit(replace(plan, left=left), _part_of(context, "step", step), policy)
 
     while True:
         outcome = policy.run_again(once, _is_lost_race)
-        left = outcome.left
+        left, step = outcome.left, step + 1
         if left is None:
             return outcome
 

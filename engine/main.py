@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import assert_never
 
@@ -67,6 +68,7 @@ from engine.runtime.saved_session import from_saved, to_saved
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings, requires_admin
 from engine.runtime.statement import Statement
+from engine.runtime.transaction_ids import derived_id
 from engine.saved_queries import SavedQueries
 from engine.script.immediate import execute_immediate, with_names
 from engine.script.interpreter import run_script
@@ -492,13 +494,19 @@ class LakeSession:
         """Returns the operations for inner statements; each statement in a script has its own timeout, as if it had
         been sent alone.
         """
+        ordinals = count()
 
         def take(statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
             # the outer statement decides which rows are read, and when
             own = replace(request, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
                 return self._take(statement, scopes, parameters, own)
-            own = replace(own, instant_us=request.now_ms() * 1000, profile=request.profile.begin_part())
+            own = replace(
+                own,
+                instant_us=request.now_ms() * 1000,
+                profile=request.profile.begin_part(),
+                transaction_id=derived_id(request.transaction_id, "statement", next(ordinals)),
+            )
             try:
                 return self._take(statement, scopes, parameters, own)
             finally:

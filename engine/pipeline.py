@@ -35,6 +35,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.enforcement.enforce import enforce
 from engine.execution.execute import execute
 from engine.execution.writes.commit import commit, follow_up
+from engine.execution.writes.committed_outcome import committed_outcome
 from engine.formats.registry import PLANNERS, WRITERS
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
@@ -54,6 +55,7 @@ from engine.statements.registry import spec_of
 from engine.statements.row_changes.planning_equality_deletes import with_resolved_deletes
 from engine.statements.scripting.statement import Executable
 from engine.tables.snapshot import TableSnapshot
+from engine.tables.transaction import AlreadyCommitted
 
 # Limits for the parse caches: maximum text length in characters, and the number of statements.
 _CACHED_TEXT_MAX = 8_000
@@ -197,17 +199,27 @@ def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
 
 
 def execute_and_commit(plan: Plan, context: ExecutionContext, policy: RetryPolicy) -> Outcome:
-    """Executes `plan`, commits its staged actions, and records a new table in the catalog."""
+    """Executes `plan`, commits its staged actions, and records a new table in the catalog.
+
+    If another process has committed the plan under the same transaction id, the outcome is that of its commit.
+    """
     sources, enter = context.sources, context.request.profile.enter
     context.request.cancel.reopen()  # after the commit of another INSERT that was planned together
     enter(Stage.EXECUTE)
+    label = ""
     try:
         with execute(plan, context, WRITERS) as staged:
             enter(Stage.COMMIT)
+            label = staged.label
+            if staged.transaction is not None and context.request.transaction_id is not None:
+                staged.transaction.identify(context.request.transaction_id)
             committed = commit(staged, policy, sources.catalog)
             if committed is not None:
                 context.request.on_commit(Commit(staged.label, committed.version))
         return follow_up(staged, committed, sources.after_commit)
+    except AlreadyCommitted as found:
+        context.request.on_commit(Commit(label, found.record.version))
+        return committed_outcome(found.record)
     except _tolerated_errors(plan):
         return Outcome(result=empty_result())
 

@@ -34,9 +34,10 @@ def _ignore(_: object) -> None:
 class StatementRequest:
     """One request: identity, cancel token, id, clock, profile, limits and callbacks.
 
-    - `transaction_id`: a UUID that the statement's commits record.
     - `is_repeated`: an earlier process may have run the statement with this transaction id.
     - `versions`: the versions of tables that a repeated query reads.
+    - `transaction_id`: a UUID, which the statement's commit records; several commits have ids derived from it
+      (`engine/runtime/transaction_ids.py`). None: each commit has a random id.
     - `instant_us`: the value of `current_timestamp()` in all queries of the run, in microseconds since the epoch.
     - `rows_wanted`, `bytes_wanted`: the client takes no more rows or bytes (None: all), so a query need not compute
       them.

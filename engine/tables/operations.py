@@ -52,6 +52,15 @@ class CommitDescription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRecord:
+    """A commit that was found in a table's history: its version, and its operation and metrics as it recorded them."""
+
+    version: int
+    operation: str
+    metrics: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotentWrite:
     """An idempotent write: an application id and version that take effect once, however often it is sent."""
 

@@ -13,7 +13,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.storage.deletion_vectors import Rows
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.operations import IdempotentWrite
+from engine.tables.operations import CommitRecord, IdempotentWrite
 from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 
 
@@ -79,6 +79,14 @@ class TableCommit(Protocol):
         ...
 
 
+class AlreadyCommitted(Exception):
+    """Another process has committed the transaction under the same id; this one has no version."""
+
+    def __init__(self, record: CommitRecord) -> None:
+        super().__init__(record.version)
+        self.record = record
+
+
 class TableTransaction(Protocol):
     """A mutable transaction for one thread; committed once."""
 
@@ -134,11 +142,18 @@ class TableTransaction(Protocol):
         """Sets the definition, which results from `changes`."""
         ...
 
+    def identify(self, transaction_id: str) -> None:
+        """Sets the id that the version records; without a call it is random, or absent."""
+        ...
+
     @property
     def is_empty(self) -> bool:
         """True if a commit would change nothing."""
         ...
 
     def commit(self, policy: RetryPolicy | None = None) -> TableCommit:
-        """Commits the transaction. Unless it raises an unknown outcome, an error means that no version was created."""
+        """Commits the transaction. Unless it raises an unknown outcome, an error means that no version was created.
+
+        Raises `AlreadyCommitted` if a concurrent commit has its id.
+        """
         ...

@@ -363,6 +363,9 @@ class FolderTransaction:
     def note_write(self, with_numbers: IdempotentWrite, now_ms: int) -> None:
         raise StatementNotSupported(f"A numbered write to a {NAME} table")
 
+    def identify(self, transaction_id: str) -> None:
+        """Its versions have no transaction id."""
+
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
         assert isinstance(definition, FolderDefinition)
         self.definition = _redefined(definition, changes)

@@ -1,6 +1,8 @@
 """Writes version N of a log exactly once, and detects if another writer wrote it.
 
-Every commit has a unique transaction id, which resolves a put with an unknown outcome (`engine.storage.confirmed_put`).
+A put with an unknown outcome is resolved by the commit's bytes (`engine.storage.confirmed_put`), which contain its
+transaction id and the names of its files. The id alone is not sufficient: two processes that run the same statement
+write different commits with one id.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from engine.storage.storage import FileStatus, Storage
 def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries: StorageRetries) -> bool:
     """Writes the commit by put-if-absent. Returns True if `version` is ours, False if another writer has it.
 
+    `txn_id` identifies it in errors.
+
     Raises `StorageNotWritable`, `LogWriteFailed`, `ConcurrentDrop`, `CommitOutcomeUnknown`.
     """
     name = f"{LOG_DIR}/{commit_name(version)}"
@@ -26,7 +30,7 @@ def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries
             storage,
             name,
             data,
-            lambda found: _txn_id_of(name, found) == txn_id,
+            lambda found: found == data,
             retries,
             in_place=version > 0,  # only the first version creates a log: if the log is gone, so is the table
         )

@@ -9,7 +9,8 @@ Nothing is checked twice and nothing is re-executed. `commit` checks the operati
 actions against the protocol's requirements for writers, then tries versions:
 
 - Make the file for version `head + 1` and write it by put-if-absent.
-- If another writer has that version, read all commits since, apply the conflict rules to each, and rebase on it.
+- If another writer has that version, read all commits since, apply the conflict rules to each, and rebase on it. A
+  commit with this transaction's id ends it: another process runs the same statement.
 - Continue with the next version until it is ours, a rule finds a conflict, or the retry policy gives up.
 
 Guarantees: at most one version contains the transaction. If `commit` returns, one does; if it raises anything except
@@ -65,6 +66,7 @@ from engine.delta.definition.metadata_changes import change_table
 from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
+from engine.delta.snapshot.history import record_of
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
 from engine.delta.spec.paths import LOG_DIR, commit_name
@@ -76,7 +78,7 @@ from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription, IdempotentWrite, with_metrics
 from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
-from engine.tables.transaction import NewFiles
+from engine.tables.transaction import AlreadyCommitted, NewFiles
 from engine.types.arrow_types import RecordBatch
 
 
@@ -282,6 +284,10 @@ class Transaction:
         self.last_version_of(write.app_id)
         self.stage(SetTransaction(app_id=write.app_id, version=write.version, last_updated=now_ms))
 
+    def identify(self, transaction_id: str) -> None:
+        """See `TableTransaction.identify`; sets the `txnId` of the `commitInfo`."""
+        self._txn_id = transaction_id
+
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
         """Stages the parts of `definition`, after `changes`, that are new."""
         assert isinstance(definition, Definition)
@@ -343,6 +349,7 @@ class Transaction:
         """Commits the transaction.
 
         Raises a `ConcurrentModification` if another writer's commit conflicts with it or the table was dropped,
+        `AlreadyCommitted` if another process has committed it under the same id,
         `CommitAttemptsExceeded`, `CommitOutcomeUnknown`, `LogWriteFailed`, `StorageNotWritable`, and the errors of
         `DeltaConfig.ensure_supported` and `engine.delta.commit.commit_checks`.
         """
@@ -392,10 +399,16 @@ class Transaction:
                 raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, base.version)
         except CommitOutcomeUnknown:
             raise
-        except SqlError:  # other errors may occur after the put: files that no version uses are left to VACUUM
+        except (
+            SqlError,
+            AlreadyCommitted,
+        ):  # other errors may occur after the put: files that no version uses are left to VACUUM
             self._discard(self._merged_vectors.written if self._merged_vectors is not None else ())
             raise
         self._discard(self._merged_vectors.unused_files(file.adds) if self._merged_vectors is not None else ())
+        return self._committed(file, staged, attempts, size_bytes)
+
+    def _committed(self, file: CommitFile, staged: StagedCommit, attempts: int, size_bytes: int) -> Committed:
         return Committed(
             storage=self.storage,
             version=file.version,
@@ -500,6 +513,9 @@ class Transaction:
         # In the order of versions: each check sees the configuration that the commits
         # before it left.
         for winner in read_winners(self.storage, base.version + 1):
+            info = winner.actions.commit_info
+            if info is not None and info.txn_id == self._txn_id:
+                raise AlreadyCommitted(record_of(winner.version, info))
             left = winner
             # Deletion vectors are merged first: the rules then see only the winning commit's remaining changes.
             if self._merged_vectors is not None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from engine.delta.snapshot.commit_times import LogVersion, load_commit_info, load_commit_times
 from engine.delta.spec.actions import CommitInfo
-from engine.tables.operations import HISTORY_SCHEMA, JOB, NOTEBOOK
+from engine.tables.operations import HISTORY_SCHEMA, JOB, NOTEBOOK, CommitRecord
 
 
 def load_history(snapshot: LogVersion, limit: int | None = None) -> Any:
@@ -31,6 +31,12 @@ def load_history(snapshot: LogVersion, limit: int | None = None) -> Any:
         stamp = info.in_commit_timestamp if info and times.is_in_commit(version) else None
         rows.append(_row(version, times.timestamp_ms(version) if stamp is None else stamp, info))
     return pa.Table.from_pylist(rows, HISTORY_SCHEMA)
+
+
+def record_of(version: int, info: CommitInfo) -> CommitRecord:
+    """Returns the operation and the metrics of a commit."""
+    metrics = {name: text for name, text in _texts(info.operation_metrics) or () if text is not None}
+    return CommitRecord(version=version, operation=info.operation or "", metrics=metrics)
 
 
 def _row(version: int, timestamp_ms: int, info: CommitInfo | None) -> dict[str, Any]:

@@ -41,7 +41,7 @@ from engine.errors.table_errors import name_table_in_errors
 from engine.execution.writes.staged_write import StagedWrite
 from engine.storage.storage import VERSION_FOLDERS, open_storage
 from engine.storage.unlisted_folders import mark_new, unmark
-from engine.tables.transaction import TableCommit, TableTransaction
+from engine.tables.transaction import AlreadyCommitted, TableCommit, TableTransaction
 
 
 def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableCommit | None:
@@ -151,14 +151,20 @@ def _log_and_name(
     *,
     is_safe: bool,
 ) -> TableCommit:
-    committed = _commit(transaction, entry, policy)
+    try:
+        committed = _commit(transaction, entry, policy)
+    except AlreadyCommitted:
+        # The process that wrote the log may have ended before it recorded the name.
+        if not staged.is_path and not _is_named(entry, catalog):
+            _name(entry, staged.converts, catalog)
+        raise
     try:
         if staged.has_files or not is_safe:
             _ensure_whole(committed, entry, with_files=True)
         if staged.converts is not None:
             _ensure_unchanged(staged.converts)
         if not staged.is_path:
-            _name(entry, staged.converts, catalog)
+            _ensure_named(entry, staged.converts, catalog)
     except CatalogOutcomeUnknown:
         raise
     except BaseException as error:
@@ -218,6 +224,22 @@ def _name(entry: TableEntry, converted: BoundTable | None, catalog: Catalog) -> 
         catalog.change(SetFormat(replace(entry, format=converted.entry.format), entry.format))
     except TableNotFound as error:
         raise ConvertedTableChanged(converted.label) from error
+
+
+def _ensure_named(entry: TableEntry, converted: BoundTable | None, catalog: Catalog) -> None:
+    """Records the name like `_name`, unless another process that runs the same statement has recorded it."""
+    try:
+        _name(entry, converted, catalog)
+    except TableAlreadyExists:
+        if not _is_named(entry, catalog):
+            raise
+
+
+def _is_named(entry: TableEntry, catalog: Catalog) -> bool:
+    """Returns whether the name refers to the table at the location of `entry`."""
+    recorded = catalog.view().state.relations.get(entry.name)
+    place = (without_place(entry.location), entry.format)
+    return isinstance(recorded, TableEntry) and (without_place(recorded.location), recorded.format) == place
 
 
 def _finish(entry: TableEntry, converted: BoundTable, catalog: Catalog, *, has_name: bool) -> None:

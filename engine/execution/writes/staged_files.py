@@ -29,7 +29,7 @@ from engine.sql.query.plain_values import plain_rows
 from engine.storage.storage import Storage
 from engine.storage.vended_storage import credentials_id_of
 from engine.tables.formats import TableFormat
-from engine.tables.transaction import DataFile, NewFiles
+from engine.tables.transaction import AlreadyCommitted, DataFile, NewFiles
 
 logger = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ def discarded_on_failure(storage: Storage, paths: Iterable[str], context: Execut
     except BaseException as error:
         # Sealed means that the put may have been sent; then an unexpected exception leaves
         # it unknown whether the commit exists.
-        if isinstance(error, SqlError) or not context.request.cancel.is_sealed:
+        if isinstance(error, SqlError | AlreadyCommitted) or not context.request.cancel.is_sealed:
             discard(storage, paths)
         raise
 

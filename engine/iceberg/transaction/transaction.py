@@ -52,6 +52,7 @@ from engine.iceberg.definition.properties import retries_of
 from engine.iceberg.manifests.manifest import DATA
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.snapshot.transaction_ids import find_record, identifying_entries
 from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.transaction.validation import Dependence, ensure_files_fit, ensure_no_conflict
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
@@ -64,7 +65,7 @@ from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription, IdempotentWrite
 from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
-from engine.tables.transaction import NewFiles
+from engine.tables.transaction import AlreadyCommitted, NewFiles
 
 # The isolation level that ignores rows added by concurrent commits.
 _SNAPSHOT_LEVEL = "snapshot"
@@ -130,6 +131,7 @@ class IcebergTransaction:
         self._begins_anew = False
         # Additional snapshot summary entries.
         self.summary: Mapping[str, str] = {}
+        self._transaction_id: str | None = None
         self._is_closed = False
 
     # --- Read set ---
@@ -209,6 +211,12 @@ class IcebergTransaction:
         """Implements `TableTransaction.note_write`."""
         raise StatementNotSupported("A numbered write to an Iceberg table")
 
+    def identify(self, transaction_id: str) -> None:
+        """Implements `TableTransaction.identify`: the snapshot's summary has the id. A version without a snapshot has
+        none.
+        """
+        self._transaction_id = transaction_id
+
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
         """Implements `TableTransaction.define`."""
         assert isinstance(definition, IcebergDefinition)
@@ -257,8 +265,8 @@ class IcebergTransaction:
     def commit(self, policy: RetryPolicy | None = None) -> IcebergCommit:
         """Commits the transaction.
 
-        Raises a `ConcurrentModification`, `IcebergCommitAttemptsExceeded`, `CommitOutcomeUnknown`, and the store's
-        errors.
+        Raises a `ConcurrentModification`, `AlreadyCommitted`, `IcebergCommitAttemptsExceeded`, `CommitOutcomeUnknown`,
+        and the store's errors.
         """
         assert not self._is_closed, "a transaction is committed once"
         self._is_closed = True
@@ -280,7 +288,7 @@ class IcebergTransaction:
         except CommitOutcomeUnknown:
             raise
         except BaseException as error:
-            if isinstance(error, SqlError) or not attempts.is_in_doubt:
+            if isinstance(error, SqlError | AlreadyCommitted) or not attempts.is_in_doubt:
                 attempts.discard_all()
             raise
         attempts.discard_lost()
@@ -308,6 +316,19 @@ class IcebergTransaction:
         return [*(new.entries for new in self._added), *self._entries], [*self._removed, *self._replaced]
 
     @property
+    def other_entries(self) -> Mapping[str, str]:
+        """The entries of the snapshot's summary that do not describe its files."""
+        if self._transaction_id is None:
+            return self.summary
+        return {**self.summary, **identifying_entries(self._transaction_id, self.description)}
+
+    def ensure_not_committed(self, metadata: TableMetadata) -> None:
+        """Raises `AlreadyCommitted` if a snapshot in `metadata` has the transaction's id."""
+        found = None if self._transaction_id is None else find_record(metadata, self._transaction_id)
+        if found is not None:
+            raise AlreadyCommitted(found)
+
+    @property
     def definition(self) -> IcebergDefinition | None:
         return self._definition
 
@@ -331,6 +352,7 @@ class _Attempts:
         # Loaded in each attempt. The transaction's own snapshot may be older, even in the
         # first attempt.
         base = of.store.load()
+        of.ensure_not_committed(base.metadata)
         requirements, updates = self._definition_updates(base)
         if of.decide is not None:
             more_requirements, more = of.decide(base.metadata)
@@ -364,6 +386,7 @@ class _Attempts:
             updates = (*updates, AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, None))
         done = self._put(None, (AssertCreate(),), updates)
         if done is None:
+            of.ensure_not_committed(of.store.load().metadata)
             # Not retried: the existing table may have another schema.
             raise IcebergConflict(of.table, "made the table first")
         return done
@@ -458,7 +481,7 @@ class _Attempts:
             # writers.
             "timestamp-ms": max(of.store.clock(), metadata["last-updated-ms"]),
             "manifest-list": written.path,
-            "summary": on_snapshot.summary(of.operation, None if parent is None else parent.summary, of.summary),
+            "summary": on_snapshot.summary(of.operation, None if parent is None else parent.summary, of.other_entries),
             "schema-id": metadata["current-schema-id"],
         }
         return value | _row_ids(written)
