@@ -1,0 +1,108 @@
+"""Gateway processes over one state folder, in this process: their front ends, a scripted engine, and their crash."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from werkzeug.test import TestResponse
+
+from engine.runtime.identity import Identity
+from engine.spool.budget import SpoolBudget
+from gateway.authenticators.anonymous import Anonymous
+from gateway.authenticators.peer import Peer
+from gateway.hs2.dispatch import Dispatcher
+from gateway.hs2.gen.TCLIService import Client as ThriftClient
+from gateway.hs2.service import FRONT_END as THRIFT
+from gateway.hs2.service import Client, Service
+from gateway.http.app import HttpOptions, create_app
+from gateway.http.delivery import FRONT_END
+from gateway.lifecycle import Lifecycle, Ports
+from gateway.recovery import FrontEnd, Recovery
+from gateway.registry import Registry
+from gateway.results.result_store import ResultStore
+from gateway.sessions.limits import Limits
+from gateway.state.folder import StateFolder
+from gateway.state.journal import StateStore
+from tests.gateway.arrow_engine import ArrowEngine
+from tests.gateway.hs2.wire import DispatcherTransport
+from tests.gateway.http.conftest import STATEMENTS, LocalClient
+
+BYTES_MAX = 1 << 30
+
+
+class SentTransport(DispatcherTransport):
+    """Counts each response as sent."""
+
+    def __init__(self, dispatcher: Dispatcher, client: Client) -> None:
+        super().__init__(dispatcher)
+        self._client = client
+
+    def flush(self) -> None:
+        super().flush()
+        if before_last := self._client.take_before_last():
+            before_last()
+
+
+class Process:
+    """One gateway process. `memory` is the part of each result that is in memory."""
+
+    def __init__(
+        self, folder: Path, engine: ArrowEngine, *, records_max: int = BYTES_MAX, memory: int = 1 << 20
+    ) -> None:
+        self.engine = engine
+        self.losses: list[str] = []
+        self.state = StateStore(
+            StateFolder(folder),
+            SpoolBudget(records_max, setting="state.bytes_max"),
+            SpoolBudget(BYTES_MAX, setting="results.disk_bytes_max"),
+            lambda: self.losses.append("lost"),
+        )
+        self.registry = Registry(engine, Limits(reap_every_s=0.2), store=ResultStore(self.state.spool, memory))
+        self.registry.state = self.state
+        lifecycle = Lifecycle()
+        lifecycle.become_ready(self.registry, Ports(thrift=1, http=2))
+        app = create_app(lifecycle, Anonymous(), HttpOptions(threads=8))
+        self.service = Service(self.registry, Anonymous())
+        self._http = LocalClient(app, TestResponse)
+        front_ends: dict[str, FrontEnd] = {FRONT_END: app.extensions[FRONT_END], THRIFT: self.service}
+        self.num_restored = Recovery(self.registry, self.state, front_ends).take_over()
+
+    def thrift(self, principal: str = "ada") -> ThriftClient:
+        client = Client(Peer("127.0.0.1"), Identity(principal))
+        return ThriftClient(TBinaryProtocol(SentTransport(Dispatcher(self.service, client), client)))
+
+    def http(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Returns a response's JSON, with its status as `http_status`."""
+        options: dict[str, Any] = {} if body is None else {"json": body}
+        response = self._http.open(path, method=method, **options)
+        answer: dict[str, Any] = json.loads(response.data)
+        return answer | {"http_status": response.status_code}
+
+    def submit(self, text: str, **options: object) -> dict[str, Any]:
+        return self.http("POST", STATEMENTS, {"statement": text, "wait_timeout": "50s", **options})
+
+    def poll(self, statement: dict[str, Any]) -> dict[str, Any]:
+        return self.http("GET", f"{STATEMENTS}/{statement['statement_id']}?wait_timeout=30s")
+
+    def crash(self) -> None:
+        """Ends as a killed process does: its lock is free, and nothing is written or removed any more."""
+        for session in (*self.registry.sessions(), *(one for one, _ in self.registry._retired.values())):
+            session.suspend()
+        self.state.lease.release(removes=False)
+
+    def stop(self) -> None:
+        """Ends as at SIGTERM."""
+        self.registry.drain(0)
+        self.state.close()
+
+
+@contextlib.contextmanager
+def killed(process: Process) -> Iterator[None]:
+    """Kills the process at the end of the block."""
+    yield
+    process.crash()

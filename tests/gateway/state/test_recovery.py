@@ -1,0 +1,321 @@
+"""What a client finds again after the gateway's process was killed."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from catalog.conditions import StateFormatNotSupported, TableNotFound
+from engine.runtime.identity import Identity
+from engine.runtime.results import ResultStream
+from gateway.hs2.gen import ttypes as t
+from gateway.state.folder import StateFolder
+from gateway.state.records import SessionOpened, decode
+from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows, sleeps
+from tests.gateway.hs2.wire import INVALID, OK, State, cells, execute, fetch, open_session, settle, status
+from tests.gateway.state.processes import Process
+
+NESTED = pa.table(
+    {
+        "id": pa.array([1, 2, None], pa.int64()),
+        "name": pa.array(["a", None, "ü"]),
+        "tags": pa.array([["x", None], [], None], pa.list_(pa.string())),
+    }
+)
+TYPES = {"tags": "array<string>"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def engine() -> Iterator[ArrowEngine]:
+    made = ArrowEngine()
+    made.answers["SELECT nested"] = rows(NESTED, TYPES)
+    made.answers["SELECT missing"] = fails(TableNotFound("default.missing"))
+    made.answers["INSERT two"] = modifies(2, 2)
+    yield made
+
+
+def killed_and_restarted(process: Process, **options: int) -> Process:
+    process.crash()
+    return Process(process.state.lease.folder.parent.parent, process.engine, **options)
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 20], ids=["rows in files", "rows in memory"])
+@pytest.mark.parametrize("text", ["SELECT nested", "ROWS 30000", "SELECT missing", "INSERT two", "SELECT 1", "USE lab"])
+def test_ended_statement_has_its_outcome_again(folder: Path, engine: ArrowEngine, text: str, memory: int) -> None:
+    engine.tables["lab", "t"] = NESTED
+    first = Process(folder, engine, memory=memory)
+    before = first.submit(text)
+    second = killed_and_restarted(first, memory=memory)
+    runs = len(engine.runs)
+    assert second.poll(before) == before
+    assert len(engine.runs) == runs
+    again = killed_and_restarted(second, memory=memory)
+    assert again.poll(before) == before
+    again.stop()
+
+
+def test_chunks_and_options_are_as_requested_before(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    options = {"format": "ARROW_STREAM", "row_limit": 25_000, "disposition": "INLINE"}
+    before = first.submit("ROWS 30000", **options)
+    second = killed_and_restarted(first)
+    assert before["manifest"]["truncated"] and before["manifest"]["total_row_count"] == 25_000
+    assert second.poll(before) == before
+    second.stop()
+
+
+def test_running_query_runs_again(folder: Path, engine: ArrowEngine) -> None:
+    """With the same id, time and parameters."""
+    first = Process(folder, engine)
+    engine.answers["SELECT slow"] = sleeps(600)
+    submitted = first.submit("SELECT slow", wait_timeout="0s", parameters=[{"name": "p", "value": "5", "type": "INT"}])
+    assert submitted["status"]["state"] in ("PENDING", "RUNNING")
+    (before,) = (run for run in engine.runs if run.text == "SELECT slow") if engine.runs else (None,)
+    engine.answers["SELECT slow"] = rows(NESTED, TYPES)
+    second = killed_and_restarted(first)
+    ended = second.poll(submitted)
+    assert ended["status"]["state"] == "SUCCEEDED" and ended["manifest"]["total_row_count"] == 3
+    again = engine.runs[-1]
+    assert again.context.is_repeated and again.context.transaction_id == submitted["statement_id"]
+    assert [(one.name, one.value, one.sql_type) for one in again.parameters] == [("p", "5", "INT")]
+    if before is not None:
+        assert again.context.instant_us == before.context.instant_us
+        assert not before.context.is_repeated
+    second.stop()
+
+
+def test_running_write_is_repeated_with_its_transaction_id(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    engine.answers["INSERT slow"] = sleeps(600)
+    submitted = first.submit("INSERT slow", wait_timeout="0s")
+    engine.answers["INSERT slow"] = modifies(7, 7)
+    second = killed_and_restarted(first)
+    assert second.poll(submitted)["result"]["data_array"] == [["7", "7"]]
+    assert engine.runs[-1].context.transaction_id == submitted["statement_id"]
+    second.stop()
+
+
+def test_statement_that_no_client_knows_does_not_run_again(folder: Path, engine: ArrowEngine) -> None:
+    """A synchronous statement over Thrift: its client gets no handle, but a broken connection."""
+    first = Process(folder, engine)
+    client = first.thrift()
+    session = open_session(client)
+    engine.answers["INSERT slow"] = sleeps(600)
+    thread = threading.Thread(target=lambda: client.ExecuteStatement(t.TExecuteStatementReq(session, "INSERT slow")))
+    thread.start()
+    while not engine.runs:
+        pass
+    second = killed_and_restarted(first)
+    thread.join()
+    assert second.num_restored == 1 and not second.registry.operations()
+    assert [run.text for run in engine.runs] == ["INSERT slow"]
+    second.stop()
+
+
+def test_closed_statements_and_sessions_stay_closed(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    single, session = first.submit("SELECT 1"), first.http("POST", "/api/2.0/sql/sessions", {})["session_id"]
+    kept, closed = (first.submit(text, session_id=session) for text in ("SELECT 1", "SELECT nested"))
+    for statement in (single, closed):
+        first.http("DELETE", f"/api/2.0/sql/statements/{statement['statement_id']}")
+    second = killed_and_restarted(first)
+    assert [second.poll(one)["http_status"] for one in (single, closed, kept)] == [404, 404, 200]
+    second.http("DELETE", f"/api/2.0/sql/sessions/{session}")
+    third = killed_and_restarted(second)
+    assert third.num_restored == 0 and third.poll(kept)["http_status"] == 404
+    third.stop()
+    assert [path.name for path in folder.rglob("*") if path.is_file()] == ["format.json"]
+
+
+def test_thrift_session_continues_with_its_handles(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    engine.tables["lab", "t"] = NESTED
+    session = open_session(first.thrift(), configuration={"spark.sql.ansi.enabled": "false"})
+    execute(first.thrift(), session, "USE lab")
+    operation = execute(first.thrift(), session, "SELECT nested")
+    second = killed_and_restarted(first)
+    client = second.thrift()
+    assert status(client, operation).operationState == State.FINISHED_STATE
+    assert cells(fetch(client, operation))[0] == [1, 2, 0]
+    assert execute(client, session, "SELECT 1") is not None
+    restored = engine.sessions[-1]
+    assert (restored.current_schema, restored.settings) == ("lab", {"spark.sql.ansi.enabled": "false"})
+    second.stop()
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 20], ids=["rows in files", "rows in memory"])
+def test_fetches_continue_after_the_last_row_that_was_sent(folder: Path, engine: ArrowEngine, memory: int) -> None:
+    process = Process(folder, engine, memory=memory)
+    session = open_session(process.thrift())
+    operation, got = execute(process.thrift(), session, "ROWS 5000"), list[int]()
+    while True:
+        page = cells(fetch(process.thrift(), operation, 700))
+        if not page[0]:
+            break
+        got += page[0]
+        process = killed_and_restarted(process, memory=memory)
+    assert got == list(range(5000))
+    assert cells(fetch(process.thrift(), operation, 700, t.TFetchOrientation.FETCH_FIRST))[0] == list(range(700))
+    process.stop()
+
+
+def test_streamed_result_of_which_rows_were_sent_is_not_run_again(folder: Path, engine: ArrowEngine) -> None:
+    """Another run may return its rows in another order, so that a client would miss some and get others twice."""
+    first = Process(folder, engine)
+    client = first.thrift()
+    session = open_session(client)
+
+    def announces(request: Any) -> ResultStream:
+        stream = rows(NESTED, TYPES)(request)
+        request.on_rows(stream)
+        return sleeps(600)(request)
+
+    engine.answers["SELECT more"] = announces
+    operation = execute(client, session, "SELECT more", runAsync=True)
+    assert settle(client, operation).operationState == State.FINISHED_STATE
+    assert cells(fetch(client, operation, 2))[0] == [1, 2]
+    second = killed_and_restarted(first)
+    failed = fetch(second.thrift(), operation, 2)
+    assert failed.status.errorMessage.startswith("[STATEMENT_INTERRUPTED]")
+    second.stop()
+
+
+def test_others_do_not_get_what_was_restored(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    session = open_session(first.thrift("ada"))
+    operation = execute(first.thrift("ada"), session, "SELECT nested")
+    second = killed_and_restarted(first)
+    guessed = t.TOperationHandle(t.THandleIdentifier(operation.operationId.guid, bytes(16)), 0, True)
+    assert fetch(second.thrift("ben"), operation).status.statusCode == INVALID
+    assert fetch(second.thrift("ada"), guessed).status.statusCode == INVALID
+    assert fetch(second.thrift("ada"), operation).status.statusCode == OK
+    second.stop()
+
+
+def test_secrets_of_handles_are_not_in_the_folder(folder: Path, engine: ArrowEngine) -> None:
+    process = Process(folder, engine)
+    secret = open_session(process.thrift()).sessionId.secret
+    (journal,) = (process.state.lease.folder / "sessions").iterdir()
+    content = journal.read_bytes()
+    (opened,) = (record for record in decode(content) if isinstance(record, SessionOpened))
+    assert len(opened.secret) == 64
+    assert secret not in content and secret.hex() not in content.decode()
+    process.stop()
+
+
+def test_files_are_private(folder: Path, engine: ArrowEngine) -> None:
+    before = os.umask(0)
+    try:
+        process = Process(folder, engine, memory=0)
+        process.submit("ROWS 30000")
+        found = (folder, *folder.rglob("*"))
+        assert all(stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600) for path in found)
+        assert len(found) > 6
+        process.stop()
+    finally:
+        os.umask(before)
+
+
+def test_statements_run_without_records_when_their_limit_is_reached(folder: Path, engine: ArrowEngine) -> None:
+    process = Process(folder, engine, records_max=500)
+    assert process.submit("SELECT nested")["status"]["state"] == "SUCCEEDED"
+    assert process.submit("SELECT nested")["status"]["state"] == "SUCCEEDED"
+    assert process.state.failures
+    process.stop()
+
+
+def test_session_with_an_unreadable_journal_is_left_out(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    broken, whole = first.submit("SELECT 1"), first.submit("SELECT nested")
+    for path in (first.state.lease.folder / "sessions").iterdir():
+        if path.name == broken["statement_id"].replace("-", "")[:12]:
+            path.write_bytes(b"{not json}\n" + path.read_bytes())
+    second = killed_and_restarted(first)
+    assert [second.poll(one)["http_status"] for one in (broken, whole)] == [404, 200]
+    second.stop()
+
+
+def test_incomplete_last_line_is_ignored(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    statement = first.submit("SELECT nested")
+    (path,) = (first.state.lease.folder / "sessions").iterdir()
+    path.write_bytes(path.read_bytes() + b'{"type":"closed","id":"')
+    second = killed_and_restarted(first)
+    assert second.poll(statement) == statement
+    second.http("DELETE", f"/api/2.0/sql/statements/{statement['statement_id']}")
+    assert killed_and_restarted(second).num_restored == 0
+
+
+def test_former_results_that_nobody_needs_are_removed(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine, memory=0)
+    needed = first.submit("ROWS 30000")
+    (first.state.spool.folder / "of-nobody").write_bytes(b"rows")
+    second = killed_and_restarted(first, memory=0)
+    files = [path.name for path in second.state.spool.folder.iterdir()]
+    assert len(files) == 1 and "of-nobody" not in files
+    assert second.poll(needed) == needed
+    second.stop()
+
+
+def test_orderly_end_leaves_sessions_to_the_next_process(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    session = open_session(first.thrift())
+    statement = first.submit("ROWS 30000")
+    first.stop()
+    second = Process(folder, engine)
+    assert second.poll(statement) == statement
+    assert execute(second.thrift(), session, "SELECT 1") is not None
+    second.stop()
+
+
+def test_live_process_keeps_its_sessions(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    statement = first.submit("SELECT nested")
+    second = Process(folder, engine)
+    assert second.num_restored == 0
+    assert first.poll(statement) == statement
+    first.stop()
+    second.stop()
+
+
+@pytest.mark.parametrize("version", [0, 2, "x"])
+def test_folder_of_another_format_is_rejected(folder: Path, version: object) -> None:
+    folder.mkdir(0o700)
+    (folder / "format.json").write_text(f'{{"version": "{version}"}}')
+    with pytest.raises(StateFormatNotSupported) as raised:
+        StateFolder(folder)
+    assert str(version) in raised.value.message and "version 1" in raised.value.message
+
+
+def test_long_session_does_not_grow_without_limit(folder: Path, engine: ArrowEngine) -> None:
+    process = Process(folder, engine)
+    session = process.http("POST", "/api/2.0/sql/sessions", {})["session_id"]
+    for _ in range(40):
+        statement = process.submit("ROWS 1500", session_id=session)
+        process.http("DELETE", f"/api/2.0/sql/statements/{statement['statement_id']}")
+    (journal,) = (process.state.lease.folder / "sessions").iterdir()
+    assert journal.stat().st_size < 600_000
+    last = process.submit("SELECT nested", session_id=session)
+    assert killed_and_restarted(process).poll(last) == last
+
+
+def test_session_of_an_impersonator_belongs_to_both(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    session = first.registry.open_session(Identity("ben", real_user="app"))
+    session.record()
+    second = killed_and_restarted(first)
+    restored = second.registry.session(session.id, Identity("ben", real_user="app"))
+    assert restored.identity == Identity("ben", real_user="app")
+    second.stop()
