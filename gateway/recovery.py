@@ -3,8 +3,8 @@
     a session           continues with its state and its handles, for its own principal; Spark's session is opened with
                         its first statement
     an ended statement  has its outcome again, and its result at the row that its client has reached
-    a running query     runs again, at the versions of the tables that it had read; if its client has fetched rows
-                        before its end it fails instead, because another run may return them in another order
+    a running query     runs again, at the versions of the tables that it had read; if its client has received rows it
+                        continues after them, or fails if this run returns other rows first
     a running write     is looked up in its table's log by its transaction id, and runs again if it is not there
     a protocol's call   fails: drivers repeat it
 
@@ -34,6 +34,7 @@ from engine.runtime.statement_class import StatementClass
 from engine.spool.spool_file import SpoolFile
 from engine.statements.volumes.statement import ChangeFile
 from gateway.registry import Registry
+from gateway.results.sent_rows import SentRows
 from gateway.sessions.operation import Operation, RestoredOutcome
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.recorder import StatementRecorder
@@ -60,7 +61,7 @@ logger = logging.getLogger(__name__)
 Through = Callable[[ResultStream], ResultStream]
 Attach = Callable[[Operation], None]
 # Each result's next rows by statement, as `read_positions` returns them.
-Places = Mapping[uuid.UUID, tuple[int, int]]
+Places = Mapping[uuid.UUID, SentRows]
 
 
 class FrontEnd(Protocol):
@@ -127,17 +128,15 @@ class Recovery:
             if session.is_single:
                 self._registry.retire_after(session, operation)
 
-    def _restore_statement(
-        self, session: Session, saved: _Saved, position: tuple[int, int] | None, used: set[str]
-    ) -> Operation:
+    def _restore_statement(self, session: Session, saved: _Saved, sent: SentRows | None, used: set[str]) -> Operation:
         recorded = saved.recorded
         front_end = self._front_ends.get(str(recorded.options.get("front_end")))
         options = saved.ended.options if saved.ended is not None else recorded.options
         through, attach = front_end.through(session, options) if front_end is not None else (None, _ignore)
-        outcome = self._outcome(session, saved, position, used)
+        outcome = self._outcome(session, saved, sent, used)
         if outcome is None:
             operation = session.repeat(
-                recorded.text, _requested(recorded), through, _repetition(saved), partial(_prepare, attach)
+                recorded.text, _requested(recorded), through, _repetition(saved, sent), partial(_prepare, attach)
             )
         else:
             operation = session.restore(recorded.text, outcome, uuid.UUID(recorded.id))
@@ -148,7 +147,7 @@ class Recovery:
         return operation
 
     def _outcome(
-        self, session: Session, saved: _Saved, position: tuple[int, int] | None, used: set[str]
+        self, session: Session, saved: _Saved, sent: SentRows | None, used: set[str]
     ) -> RestoredOutcome | None:
         """Returns how the statement ended; None if it has to run again."""
         recorded, ended = saved.recorded, saved.ended
@@ -162,7 +161,7 @@ class Recovery:
             if ended.result is not None:
                 stream = self._stream(session, ended.result, used)
         if error is None and stream is None:
-            if recorded.is_call or position is not None:
+            if recorded.is_call:
                 state, error = OperationState.FAILED, StatementInterrupted()
             elif ended is None or is_read:
                 return None
@@ -172,7 +171,7 @@ class Recovery:
             ended_ms=ended.ended_ms if ended is not None else recorded.created_ms,
             error=error,
             stream=stream,
-            position=position or (0, 0),
+            sent=sent or SentRows(),
         )
 
     def _stream(self, session: Session, result: SavedResult, used: set[str]) -> ResultStream | None:
@@ -255,13 +254,14 @@ def _parameter(saved: SavedParameter) -> Parameter:
     )
 
 
-def _repetition(saved: _Saved) -> Repetition:
+def _repetition(saved: _Saved, sent: SentRows | None) -> Repetition:
     recorded = saved.recorded
     return Repetition(
         statement_id=uuid.UUID(recorded.id),
         instant_us=recorded.instant_us,
         created_ms=recorded.created_ms,
         versions=saved.versions,
+        sent=sent,
     )
 
 

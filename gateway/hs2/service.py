@@ -422,7 +422,7 @@ class Service:
     def _note_position(self, operation: Operation, client: Client) -> None:
         """Stores the operation's next row when the response is sent."""
         if (state := self._registry.state) is not None:
-            client.before_last = lambda: state.positions.store(operation.id, *operation.next_row)
+            client.before_last = lambda: state.positions.store(operation.id, operation.sent_rows)
 
     def _recorded_response(
         self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client

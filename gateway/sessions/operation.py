@@ -29,6 +29,7 @@ from catalog.conditions import (
     ResultNotReady,
     StatementCancelled,
     StatementEnded,
+    StatementInterrupted,
     StatementTimedOut,
 )
 from catalog.errors import SqlError
@@ -43,6 +44,7 @@ from engine.runtime.results import ResultStream, empty_result
 from engine.runtime.statement_class import StatementClass
 from gateway.results.result_buffer import Page, ResultBuffer, Span
 from gateway.results.result_store import ResultStore
+from gateway.results.sent_rows import DIGEST_BYTES, PrefixDigest, SentRows, has_digest
 from gateway.sessions.call_context import current_call
 from gateway.sessions.operation_state import TRANSITIONS, OperationState
 from gateway.sessions.requested import Repetition, RequestedStatement
@@ -54,6 +56,8 @@ logger = logging.getLogger(__name__)
 
 # Characters that an ended statement keeps from its text: the text may be megabytes, and many may be open.
 TEXT_CHARACTERS_MAX = 16_384
+# Time in seconds that a fetch waits for a statement that is run again.
+_REPEATED_S = 300.0
 
 
 class FetchFrom(Enum):
@@ -66,8 +70,8 @@ class FetchFrom(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredOutcome:
-    """How a statement ended in a former process: with an error, or with a result if its rows were held. `position` is
-    the first row of its last fetched page, and the row after it.
+    """How a statement ended in a former process: with an error, or with a result if its rows were held. `sent` are the
+    rows that its client has received.
     """
 
     state: OperationState
@@ -75,7 +79,7 @@ class RestoredOutcome:
     ended_ms: int
     error: SqlError | None = None
     stream: ResultStream | None = None
-    position: tuple[int, int] = (0, 0)
+    sent: SentRows = SentRows()
 
 
 class Recorder(Protocol):
@@ -172,6 +176,9 @@ class Operation:
         self._stream: ResultStream | None = None
         self._buffer: ResultBuffer | None = None
         self._page_row, self._next_row, self._logged, self._rows_given_back = 0, 0, 0, 0
+        # The rows that were sent while the query ran, in this process and in a former one.
+        self._digest: PrefixDigest | None = None
+        self._sent_before: SentRows | None = None
         self._handed_out: dict[int, int] = {}  # rows by requested offset
         self._was_end_reported = False
         self._thread: int | None = None
@@ -218,7 +225,7 @@ class Operation:
 
     def repeat(self, repetition: Repetition) -> None:
         """Continues a statement that a former process began; called before it is submitted."""
-        self.created_ms = repetition.created_ms
+        self.created_ms, self._sent_before = repetition.created_ms, repetition.sent
         self._context = replace(
             self._context,
             instant_us=repetition.instant_us,
@@ -233,13 +240,15 @@ class Operation:
             self.error = outcome.error
             if outcome.stream is not None:
                 self._stream, self._buffer = outcome.stream, self._buffer_of(outcome.stream)
-            self._page_row, self._next_row = outcome.position
+            self._page_row, self._next_row = outcome.sent.page_row, outcome.sent.next_row
             self._run, self._state = _raise_closed, outcome.state
 
     @property
-    def next_row(self) -> tuple[int, int]:
-        """Returns the first row of the last fetched page, and the row after it."""
-        return self._page_row, self._next_row
+    def sent_rows(self) -> SentRows:
+        """Returns the rows that its client has received if the current response arrives."""
+        digest = self._digest
+        known = (0, bytes(DIGEST_BYTES)) if digest is None else (digest.rows, digest.digest())
+        return SentRows(self._page_row, self._next_row, *known)
 
     @property
     def schema(self) -> pa.Schema:
@@ -539,6 +548,11 @@ class Operation:
             except BaseException:
                 buffer.close()
                 raise
+        if (sent := self._sent_before) is not None:
+            if not has_digest(sent, lambda offset, count: buffer.page(offset, count).rows):
+                buffer.close()
+                raise StatementInterrupted()
+            self._page_row, self._next_row = sent.page_row, sent.next_row
         return stream, buffer
 
     def _buffer_of(self, stream: ResultStream) -> ResultBuffer:
@@ -551,6 +565,8 @@ class Operation:
         with self._changed:
             if OperationState.STREAMING in TRANSITIONS[self._state]:
                 self._stream, self._buffer = stream, buffer
+                if not isinstance(self.recorder, NoRecorder):
+                    self._digest = PrefixDigest()
                 self._move(OperationState.STREAMING)
 
     def _note_columns(self, stream: ResultStream) -> None:
@@ -598,9 +614,15 @@ class Operation:
 
     def _note(self, page: Page) -> Page:
         self._handed_out[page.row_offset] = page.rows.num_rows
+        digest = self._digest
+        if digest is not None and digest.rows == page.row_offset and self._state is OperationState.STREAMING:
+            digest.add(page.rows)
         return page
 
     def _result(self) -> ResultBuffer:
+        # The client may know from the former process that there are rows, and does not poll again.
+        if self._context.is_repeated:
+            self.wait(_REPEATED_S)
         if self.error is not None:
             raise self.error
         if self._state is OperationState.CLOSED:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.runtime.parameters import Parameter
 from engine.storage.volume_files import FileTransfer
+from gateway.results.sent_rows import SentRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +28,15 @@ class WantedResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repetition:
-    """A statement that a former process has begun: its id, its start, and the versions of the tables that it read."""
+    """A statement that a former process has begun: its id, its start, the versions of the tables that it read, and the
+    rows that its client has received.
+    """
 
     statement_id: uuid.UUID
     instant_us: int
     created_ms: int
     versions: Mapping[str, object]
+    sent: SentRows | None = None
 
 
 ALL_ROWS = WantedResult()

@@ -27,6 +27,7 @@ from catalog.errors import SqlError
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from engine.spool.spool_file import SpoolFile
+from gateway.results.sent_rows import SentRows
 from gateway.state.folder import Lease, StateFolder
 from gateway.state.positions import Positions, read_positions
 from gateway.state.records import (
@@ -198,7 +199,7 @@ class StateStore:
             journal = self._journals[key] = Journal(self, self._sessions / key, owner)
             return journal
 
-    def take_over(self) -> Iterator[tuple[Journal, list[Record], dict[uuid.UUID, tuple[int, int]]]]:
+    def take_over(self) -> Iterator[tuple[Journal, list[Record], dict[uuid.UUID, SentRows]]]:
         """Yields the sessions of processes that have ended, each with its records and its results' positions.
 
         A session that cannot be read is left out, with a line in the log.

@@ -12,11 +12,13 @@ import os
 import struct
 import threading
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
-_SLOT = struct.Struct("<16sqq")
-_ROW = struct.Struct("<qq")
+from gateway.results.sent_rows import DIGEST_BYTES, SentRows
+
+_SLOT = struct.Struct(f"<16sqqq{DIGEST_BYTES}s")
+_SENT = struct.Struct(f"<qqq{DIGEST_BYTES}s")
+_ID_BYTES = 16
 _SLOTS = 1 << 16
 
 
@@ -38,18 +40,18 @@ class Positions:
         self._slots: dict[uuid.UUID, int] = {}
         self._free: list[int] = []
 
-    def store(self, operation_id: uuid.UUID, page_row: int, next_row: int) -> None:
-        """Stores the first row of the last page, and the row after it."""
+    def store(self, operation_id: uuid.UUID, sent: SentRows) -> None:
         slot = self._slots.get(operation_id)
+        values = sent.page_row, sent.next_row, sent.rows, sent.digest
         if slot is None:
             with self._lock:
                 slot = self._free.pop() if self._free else len(self._slots)
                 if slot >= _SLOTS:
                     return
                 self._slots[operation_id] = slot
-            _SLOT.pack_into(self._map, slot * _SLOT.size, operation_id.bytes, page_row, next_row)
+            _SLOT.pack_into(self._map, slot * _SLOT.size, operation_id.bytes, *values)
         else:
-            _ROW.pack_into(self._map, slot * _SLOT.size + 16, page_row, next_row)
+            _SENT.pack_into(self._map, slot * _SLOT.size + _ID_BYTES, *values)
 
     def forget(self, operation_id: uuid.UUID) -> None:
         with self._lock:
@@ -62,16 +64,11 @@ class Positions:
         self._map.close()
 
 
-def read_positions(path: Path) -> dict[uuid.UUID, tuple[int, int]]:
+def read_positions(path: Path) -> dict[uuid.UUID, SentRows]:
     """Returns the positions in another process's table; an empty mapping if it has none."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return {}
-    return dict(_entries(content[: len(content) // _SLOT.size * _SLOT.size]))
-
-
-def _entries(content: bytes) -> Iterator[tuple[uuid.UUID, tuple[int, int]]]:
-    for key, page_row, next_row in _SLOT.iter_unpack(content):
-        if any(key):
-            yield uuid.UUID(bytes=key), (page_row, next_row)
+    slots = _SLOT.iter_unpack(content[: len(content) // _SLOT.size * _SLOT.size])
+    return {uuid.UUID(bytes=key): SentRows(*values) for key, *values in slots if any(key)}

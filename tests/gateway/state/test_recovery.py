@@ -18,7 +18,7 @@ from engine.runtime.results import ResultStream
 from gateway.hs2.gen import ttypes as t
 from gateway.state.folder import StateFolder
 from gateway.state.records import SessionOpened, decode
-from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows, sleeps
+from tests.gateway.arrow_engine import ArrowEngine, answer_of_rows, fails, modifies, rows, sleeps
 from tests.gateway.hs2.wire import INVALID, OK, State, cells, execute, fetch, open_session, settle, status
 from tests.gateway.state.processes import Process
 
@@ -171,24 +171,33 @@ def test_fetches_continue_after_the_last_row_that_was_sent(folder: Path, engine:
     process.stop()
 
 
-def test_streamed_result_of_which_rows_were_sent_is_not_run_again(folder: Path, engine: ArrowEngine) -> None:
-    """Another run may return its rows in another order, so that a client would miss some and get others twice."""
+@pytest.mark.parametrize("is_same", [True, False], ids=["same order", "another order"])
+def test_streamed_result_continues_if_it_begins_with_the_rows_that_were_sent(
+    folder: Path, engine: ArrowEngine, *, is_same: bool
+) -> None:
+    """In another order its client would miss some rows, and get others twice."""
     first = Process(folder, engine)
     client = first.thrift()
     session = open_session(client)
 
     def announces(request: Any) -> ResultStream:
-        stream = rows(NESTED, TYPES)(request)
-        request.on_rows(stream)
+        request.on_rows(answer_of_rows(9000)(request))
         return sleeps(600)(request)
 
     engine.answers["SELECT more"] = announces
     operation = execute(client, session, "SELECT more", runAsync=True)
     assert settle(client, operation).operationState == State.FINISHED_STATE
-    assert cells(fetch(client, operation, 2))[0] == [1, 2]
+    got = [each for count in (700, 1, 5000) for each in cells(fetch(client, operation, count))[0]]
+    other = pa.table({"id": [1, 0, *range(2, 9000)], "name": [f"row {n}" for n in (1, 0, *range(2, 9000))]})
+    engine.answers["SELECT more"] = answer_of_rows(9000) if is_same else rows(other)
     second = killed_and_restarted(first)
-    failed = fetch(second.thrift(), operation, 2)
-    assert failed.status.errorMessage.startswith("[STATEMENT_INTERRUPTED]")
+    if is_same:
+        assert settle(second.thrift(), operation).operationState == State.FINISHED_STATE
+        assert got + cells(fetch(second.thrift(), operation, 9000))[0] == list(range(9000))
+    else:
+        assert settle(second.thrift(), operation).operationState == State.ERROR_STATE
+        failed = fetch(second.thrift(), operation, 9000)
+        assert failed.status.errorMessage.startswith("[STATEMENT_INTERRUPTED]")
     second.stop()
 
 
