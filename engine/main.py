@@ -56,6 +56,7 @@ from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
 from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.commit.metadata_files import metadata_times
 from engine.pipeline import parse_statement
+from engine.repeated_statements import ensure_repeatable_in_script
 from engine.runtime.activity import ActivitySource
 from engine.runtime.function_help import FunctionHelp, SqlHelp, read_sql_help
 from engine.runtime.identity import Identity
@@ -501,11 +502,14 @@ class LakeSession:
             own = replace(request, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
                 return self._take(statement, scopes, parameters, own)
+            if request.is_repeated:
+                ensure_repeatable_in_script(statement, scopes)
             own = replace(
                 own,
                 instant_us=request.now_ms() * 1000,
                 profile=request.profile.begin_part(),
                 transaction_id=derived_id(request.transaction_id, "statement", next(ordinals)),
+                is_repeated=False,  # what was checked above has the same effect again
             )
             try:
                 return self._take(statement, scopes, parameters, own)
