@@ -1563,6 +1563,11 @@ class NoAuditLog(SqlError):
     """AUDIT_TRAIL_NOT_KEPT, SQLSTATE 55000"""
     def __init__(self) -> None: ...
 
+class StatementOutcomeUnknown(SqlError):
+    """STATEMENT_OUTCOME_UNKNOWN, SQLSTATE 08007"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
 class MalformedLogEntry(DeltaError):
     """DELTA_MALFORMED_LOG_ENTRY, SQLSTATE XXKDS"""
     source: str

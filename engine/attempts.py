@@ -19,6 +19,7 @@ from catalog.conditions import (
     ConcurrentModification,
     MetadataChanged,
     StatementEnded,
+    StatementOutcomeUnknown,
     TableAlreadyExists,
 )
 from catalog.errors import SqlError
@@ -37,7 +38,9 @@ from engine.planning.plans.ddl import (
 )
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import AnsweringPlan, Plan
+from engine.planning.plans.reads import CommittedPlan
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
+from engine.repeated_statements import unknown_outcome
 from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
@@ -142,14 +145,26 @@ def _run_pinned(
 ) -> Outcome:
     """Runs the statement; until it has its rows or its commit, its tables' files are not removed."""
     if not isinstance(statement, MultiInsert):
-        return _run_with_follow_up(statement, plan_on_newest(statement, context), context, tasks)
+        try:
+            return _run_with_follow_up(statement, plan_on_newest(statement, context), context, tasks)
+        except SqlError as error:
+            unknown = unknown_outcome(error, spec_of(statement).repetition(statement))
+            if not context.request.is_repeated or unknown is None:
+                raise
+            raise unknown from error
     ensure_no_positions(parameters)
     inserts = [with_condition_values(each, context.parameters)[0] for each in statement.inserts]
-    pinned = replace(context, sources=replace(context.sources, formats=context.sources.formats.pin_versions()))
-    plans = [plan_on_newest(each, pinned) for each in inserts]
+    parts = [_part_of(context, "insert", ordinal) for ordinal in range(len(inserts))]
+    formats = context.sources.formats.pin_versions()
+    plans = [
+        plan_on_newest(each, replace(part, sources=replace(part.sources, formats=formats)))
+        for each, part in zip(inserts, parts, strict=True)
+    ]
+    if len({isinstance(plan, CommittedPlan) for plan in plans}) > 1:
+        raise StatementOutcomeUnknown("only some of its INSERTs are committed, and their source may have changed since")
     finish = [
-        partial(_run_with_follow_up, each, plan, _part_of(context, "insert", ordinal), tasks, is_part=True)
-        for ordinal, (each, plan) in enumerate(zip(inserts, plans, strict=True))
+        partial(_run_with_follow_up, each, plan, part, tasks, is_part=True)
+        for each, plan, part in zip(inserts, plans, parts, strict=True)
     ]
     return run_in_order(statement.inserts, finish)
 

@@ -57,7 +57,7 @@ class EngineSession(Protocol):
     def saved_state(self) -> dict[str, object]:
         """Returns the session's state as a JSON object, for `Engine.restore_session`.
 
-        `engine/runtime/saved_session.py` describes what it includes; `catalog` and `schema` are the current ones.
+        `engine/saved_session.py` describes what it includes; `catalog` and `schema` are the current ones.
         """
         ...
 

@@ -56,6 +56,7 @@ from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
 from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.commit.metadata_files import metadata_times
 from engine.pipeline import parse_statement
+from engine.repeated_statements import ensure_repeatable_in_script
 from engine.runtime.activity import ActivitySource
 from engine.runtime.function_help import FunctionHelp, SqlHelp, read_sql_help
 from engine.runtime.identity import Identity
@@ -64,12 +65,12 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Profile, Stage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
-from engine.runtime.saved_session import from_saved, to_saved
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings, requires_admin
 from engine.runtime.statement import Statement
 from engine.runtime.transaction_ids import derived_id
 from engine.saved_queries import SavedQueries
+from engine.saved_session import from_saved, to_saved
 from engine.script.immediate import execute_immediate, with_names
 from engine.script.interpreter import run_script
 from engine.script.statement_pipeline import Scopes, StatementPipeline, Step
@@ -501,11 +502,14 @@ class LakeSession:
             own = replace(request, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
                 return self._take(statement, scopes, parameters, own)
+            if request.is_repeated:
+                ensure_repeatable_in_script(statement, scopes)
             own = replace(
                 own,
                 instant_us=request.now_ms() * 1000,
                 profile=request.profile.begin_part(),
                 transaction_id=derived_id(request.transaction_id, "statement", next(ordinals)),
+                is_repeated=False,  # what was checked above has the same effect again
             )
             try:
                 return self._take(statement, scopes, parameters, own)

@@ -42,6 +42,7 @@ from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import EqualityDeletesPlan
+from engine.repeated_statements import find_commit
 from engine.runtime.accesses import Commit
 from engine.runtime.profile import Stage
 from engine.runtime.results import empty_result
@@ -165,6 +166,8 @@ def _format_of(statement: Statement, binder: Binder, bound: BoundStatement | Non
 def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
     """Takes the statement from bind to enforce, on its tables' newest versions.
 
+    A statement that is already committed is only bound and authorized (`engine/repeated_statements.py`).
+
     A plan that finds rows deleted by value is executed here, and the statement is planned again on the same snapshots:
     another binding might find a newer version each time if another writer never pauses.
     """
@@ -183,6 +186,9 @@ def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
     # protected table has.
     if hides_metrics(authorized.bound):
         request.profile.hide_metrics(texts=hides_texts(authorized.bound))
+    repetition = spec_of(statement).repetition(statement)
+    if (committed := find_commit(authorized.bound, repetition, context)) is not None:
+        return committed
     enter(Stage.ANALYZE)
     analyzed = analyze_statement(authorized, context)
     cancel.ensure_live()

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
 
+from catalog.changes import CreateTable
 from engine.binding.bound import BoundStatement, Outcome
 from engine.execution.cached_reads import cached_query, explain_cache
 from engine.execution.catalog_changes import (
@@ -21,6 +22,7 @@ from engine.execution.catalog_changes import (
     drop_temporary_view,
     rename_temporary_view,
 )
+from engine.execution.writes.committed_outcome import committed_outcome
 from engine.execution.writes.definitions import alter_table, sync_identity
 from engine.execution.writes.dml.delete import delete
 from engine.execution.writes.dml.equality_deletes import resolve_equality_deletes
@@ -56,6 +58,7 @@ from engine.planning.plans.reads import (
     AnswerPlan,
     AssignPlan,
     CommandPlan,
+    CommittedPlan,
     DeclarePlan,
     DropVariablePlan,
     EqualityDeletesPlan,
@@ -66,6 +69,7 @@ from engine.planning.plans.reads import (
 )
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.planning.semantics.expression_checks import ensure_checked, ensure_examined, ensure_satisfied
+from engine.runtime.accesses import Commit
 from engine.runtime.profile import LogAnswer
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.statement import Statement
@@ -112,6 +116,12 @@ def _answer(plan: AnsweringPlan, context: ExecutionContext) -> Outcome:
             return Outcome(result=context.executor.describe(read, context.request, context.parameters))
         case CommandPlan(statement=statement, bound=bound):
             return answer_command(statement, bound)
+        case CommittedPlan(label=label, record=record, names=names):
+            if names is not None:
+                context.request.cancel.seal()
+                context.sources.catalog.change(CreateTable(replace(names, created_ms=context.request.now_ms())))
+            context.request.on_commit(Commit(label, record.version))
+            return committed_outcome(record)
         case TokenPlan():
             return answer_tokens(plan, context.sources.tokens)
         case CatalogPlan():

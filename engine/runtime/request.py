@@ -34,10 +34,12 @@ def _ignore(_: object) -> None:
 class StatementRequest:
     """One request: identity, cancel token, id, clock, profile, limits and callbacks.
 
-    - `is_repeated`: an earlier process may have run the statement with this transaction id.
     - `versions`: the versions of tables that a repeated query reads.
     - `transaction_id`: a UUID, which the statement's commit records; several commits have ids derived from it
       (`engine/runtime/transaction_ids.py`). None: each commit has a random id.
+    - `began_ms`: when the statement began, in milliseconds since the epoch, by the clock of its first process.
+    - `is_repeated`: another process had begun the statement, and may have executed it. A statement with a
+      `transaction_id` is then executed only if it was not (`engine/repeated_statements.py`).
     - `instant_us`: the value of `current_timestamp()` in all queries of the run, in microseconds since the epoch.
     - `rows_wanted`, `bytes_wanted`: the client takes no more rows or bytes (None: all), so a query need not compute
       them.
@@ -72,6 +74,7 @@ class StatementRequest:
     cancel: CancelToken = field(default_factory=CancelToken)
     statement_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     transaction_id: str | None = None
+    began_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     is_repeated: bool = False
     versions: Mapping[str, object] = field(default_factory=dict)
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)

@@ -39,6 +39,23 @@ class Retry(Enum):
     LOST_RACE_OR_NAME = auto()
 
 
+class Repetition(Enum):
+    """How a statement is repeated that another process had begun, and may have executed."""
+
+    # It is executed again: it changes nothing, or leaves the same state as one execution.
+    AGAIN = auto()
+    # It is looked up among the commits of its table, and adds or removes rows.
+    ROWS = auto()
+    # It is looked up likewise, and may change the definition only.
+    DEFINITION = auto()
+    # It is executed again: if the name exists, the outcome is unknown.
+    CREATION = auto()
+    # It is executed again, unless the object is younger: if the name does not exist, the outcome is unknown.
+    REMOVAL = auto()
+    # It is not executed again.
+    UNKNOWN = auto()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementSpec(Generic[S]):
     """Everything about one statement type.
@@ -60,6 +77,7 @@ class StatementSpec(Generic[S]):
     # The use of the named object, as recorded in the audit log.
     use: Use
     retry: Callable[[S], Retry]
+    repetition: Callable[[S], Repetition]
     caches_result: bool
     # True if its rows report work on files, which is hidden for a protected table.
     reports_work: bool
@@ -105,6 +123,11 @@ def lost_race(_: Statement) -> Retry:
     return Retry.LOST_RACE
 
 
+def repeats(repetition: Repetition) -> Callable[[Statement], Repetition]:
+    """Returns a function with a constant repetition."""
+    return lambda _: repetition
+
+
 def plan_command(analyzed: AnalyzedStatement, statement: Statement, _: FormatPlanners) -> CommandPlan:
     """Plans a statement that is answered from the catalog, the logs and the session's state."""
     return CommandPlan(statement=statement, bound=analyzed.bound)
@@ -136,6 +159,7 @@ def answer_spec(
         answer=answer,
         use=Use.DESCRIBE,
         retry=never,
+        repetition=repeats(Repetition.AGAIN),
         caches_result=False,
         reports_work=False,
         lineage_type=no_lineage,
@@ -185,6 +209,7 @@ def change_spec(
     analyze: Callable[[BoundStatement, S, Analyzer], AnalyzedStatement] = no_query,
     use: Use = Use.WRITE,
     retry: Callable[[S], Retry] = lost_race,
+    repetition: Callable[[S], Repetition] | Repetition = Repetition.UNKNOWN,
     lineage_type: Callable[[S], str | None] = no_lineage,
     is_read_only: bool = False,
 ) -> StatementSpec[S]:
@@ -202,6 +227,7 @@ def change_spec(
         answer=None,
         use=use,
         retry=retry,
+        repetition=repeats(repetition) if isinstance(repetition, Repetition) else repetition,
         caches_result=False,
         reports_work=reports_work,
         lineage_type=lineage_type,

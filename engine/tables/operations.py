@@ -61,6 +61,16 @@ class CommitRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommitSearch:
+    """The result of a search for a commit by its transaction id. Without a `record`, there is no such commit if the
+    search `is_complete`; otherwise it is unknown.
+    """
+
+    record: CommitRecord | None = None
+    is_complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotentWrite:
     """An idempotent write: an application id and version that take effect once, however often it is sent."""
 

@@ -24,7 +24,7 @@ from engine.storage.storage import Storage
 from engine.tables.config import Constraint, TableConfig
 from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.operations import TableOperation
+from engine.tables.operations import CommitSearch, TableOperation
 from engine.tables.row_files import RowFiles
 from engine.tables.scan import ComposedScan, Scan
 from engine.tables.shared_files import SharedFiles
@@ -244,6 +244,13 @@ class TableSnapshot(Protocol):
 
     def last_write_of(self, app_id: str) -> int | None:
         """Returns the version of an application's last idempotent write (`IdempotentWrite`); None without one."""
+        ...
+
+    def find_commit(self, transaction_id: str, since_ms: int, *, changes_rows: bool) -> CommitSearch:
+        """Looks for the commit with an id among the versions up to this one, and not before `since_ms`.
+
+        `changes_rows`: the commit would add or remove rows, and not only change the definition.
+        """
         ...
 
     def is_gone(self) -> bool:

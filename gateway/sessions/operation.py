@@ -229,6 +229,7 @@ class Operation:
         self._context = replace(
             self._context,
             instant_us=repetition.instant_us,
+            began_ms=repetition.created_ms,
             is_repeated=True,
             versions=repetition.versions,
         )

@@ -27,7 +27,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def engine_over(folder: Path, driver: SparkDriver) -> LakeEngine:
-    return LakeEngine(open_sources(EngineOptions(lake_folder=str(folder), catalog_folder=f"{folder}/.catalog")), driver)
+    return LakeEngine(
+        open_sources(
+            EngineOptions(lake_folder=str(folder), catalog_folder=f"{folder}/.catalog", allowed_roots=(str(folder),))
+        ),
+        driver,
+    )
 
 
 @pytest.fixture
@@ -136,6 +141,20 @@ def test_settings_and_names_have_their_effect_in_the_restored_session(
     assert [rows(other, query) for query in queries] == answers
     assert (other.current_catalog, other.current_schema, other.statement_timeout_s) == ("spark_catalog", "shop", 60.0)
     assert other.saved_state() == session.saved_state()
+
+
+def test_view_of_files_reads_them_in_the_restored_session(
+    session: LakeSession, continued: Continued, folder: Path
+) -> None:
+    (folder / "files").mkdir()
+    (folder / "files" / "a.csv").write_text("n;t\n1;x\n2;y\n")
+    options = f"path '{folder}/files', header 'true', sep ';'"
+    run(session, f"CREATE TEMPORARY VIEW texts USING csv OPTIONS ({options})")
+    run(session, f"CREATE TEMPORARY VIEW inferred USING csv OPTIONS ({options}, inferSchema 'true')")
+    other = continued(session)
+    for name, expected in (("texts", [("1", "x"), ("2", "y")]), ("inferred", [(1, "x"), (2, "y")])):
+        assert sorted(rows(session, f"SELECT * FROM {name}")) == expected
+        assert sorted(rows(other, f"SELECT * FROM {name}")) == expected
 
 
 def test_session_at_a_dropped_schema_is_restored(session: LakeSession, continued: Continued) -> None:

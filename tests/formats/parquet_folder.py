@@ -34,7 +34,7 @@ from engine.tables.changes import Bound, TableChanges
 from engine.tables.config import Constraint, TableConfig, UnconstrainedConfig
 from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
-from engine.tables.operations import HISTORY_SCHEMA, CommitDescription, IdempotentWrite, TableOperation
+from engine.tables.operations import HISTORY_SCHEMA, CommitDescription, CommitSearch, IdempotentWrite, TableOperation
 from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 from engine.tables.scan import NO_FILES, Scan
 from engine.tables.shared_files import SharedFiles
@@ -167,6 +167,9 @@ class FolderSnapshot:
 
     def metadata_table(self, name: str) -> None:
         return None
+
+    def find_commit(self, transaction_id: str, since_ms: int, *, changes_rows: bool) -> CommitSearch:
+        return CommitSearch(is_complete=False)
 
     def last_write_of(self, app_id: str) -> int | None:
         return None

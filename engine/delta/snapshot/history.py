@@ -13,9 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.snapshot.commit_times import LogVersion, load_commit_info, load_commit_times
 from engine.delta.spec.actions import CommitInfo
-from engine.tables.operations import HISTORY_SCHEMA, JOB, NOTEBOOK, CommitRecord
+from engine.delta.spec.paths import LOG_DIR, commit_name
+from engine.tables.operations import HISTORY_SCHEMA, JOB, NOTEBOOK, CommitRecord, CommitSearch
+
+# The number of commits that a search reads together, after the newest one.
+_COMMITS_READ = 16
 
 
 def load_history(snapshot: LogVersion, limit: int | None = None) -> Any:
@@ -37,6 +42,28 @@ def record_of(version: int, info: CommitInfo) -> CommitRecord:
     """Returns the operation and the metrics of a commit."""
     metrics = {name: text for name, text in _texts(info.operation_metrics) or () if text is not None}
     return CommitRecord(version=version, operation=info.operation or "", metrics=metrics)
+
+
+def find_commit(snapshot: LogVersion, transaction_id: str, since_ms: int) -> CommitSearch:
+    """Implements `TableSnapshot.find_commit`: reads the commits, newest first. Raises `MalformedLogEntry`."""
+    newest, size = snapshot.version, 1
+    while newest >= 0:
+        versions = range(newest, max(-1, newest - size), -1)
+        names = [f"{LOG_DIR}/{commit_name(version)}" for version in versions]
+        try:
+            for version, name, data in zip(versions, names, snapshot.storage.read_many(names), strict=True):
+                info = parse_commit_info(data, name)
+                if info is None:
+                    continue
+                if info.txn_id == transaction_id:
+                    return CommitSearch(record=record_of(version, info))
+                stamp = info.timestamp if info.in_commit_timestamp is None else info.in_commit_timestamp
+                if stamp is not None and stamp < since_ms:
+                    return CommitSearch()
+        except FileNotFoundError:  # the older commits were cleaned up
+            return CommitSearch(is_complete=False)
+        newest, size = newest - size, _COMMITS_READ
+    return CommitSearch()
 
 
 def _row(version: int, timestamp_ms: int, info: CommitInfo | None) -> dict[str, Any]:

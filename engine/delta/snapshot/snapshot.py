@@ -54,7 +54,7 @@ from engine.delta.schema.column_mapping import physical_names
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.column_statistics import read_distinct_counts
 from engine.delta.snapshot.file_stats import COUNTS_SCHEMA, parse_counts
-from engine.delta.snapshot.history import load_history
+from engine.delta.snapshot.history import find_commit, load_history
 from engine.delta.snapshot.live_files import LiveFiles, Rows
 from engine.delta.snapshot.parsed_stats import parsed_stats
 from engine.delta.snapshot.replay import (
@@ -82,7 +82,7 @@ from engine.tables.column_metadata import GENERATION
 from engine.tables.config import Constraint
 from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.operations import TableOperation
+from engine.tables.operations import CommitSearch, TableOperation
 from engine.tables.scan import Scan
 from engine.tables.shared_files import SharedFiles
 from engine.types.arrow_types import RecordBatch
@@ -470,6 +470,10 @@ class Snapshot:
 
     def shared_files(self, label: str, wanted: str) -> SharedFiles:
         return shared_files(self.config, self.files)
+
+    def find_commit(self, transaction_id: str, since_ms: int, *, changes_rows: bool) -> CommitSearch:
+        """See `TableSnapshot.find_commit`; every commit in the log has an id."""
+        return find_commit(self, transaction_id, since_ms)
 
     def history(self, limit: int | None = None) -> pa.Table:
         """See `load_history`."""

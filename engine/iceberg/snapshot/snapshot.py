@@ -58,6 +58,7 @@ from engine.iceberg.snapshot.scans import (
     requires_footers,
 )
 from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
+from engine.iceberg.snapshot.transaction_ids import find_record
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import scanned_files
@@ -72,7 +73,7 @@ from engine.storage.vended_storage import credentials_id_of
 from engine.tables.config import Constraint
 from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.operations import HISTORY_SCHEMA, TableOperation
+from engine.tables.operations import HISTORY_SCHEMA, CommitSearch, TableOperation
 from engine.tables.row_files import RowFiles
 from engine.tables.scan import ComposedScan, FileKind, RowTracking, Scan
 from engine.tables.shared_files import SharedFiles
@@ -511,6 +512,13 @@ class IcebergSnapshot:
     @property
     def no_entries(self) -> pa.Table:
         return LIVE.empty_table()
+
+    def find_commit(self, transaction_id: str, since_ms: int, *, changes_rows: bool) -> CommitSearch:
+        """Implements `TableSnapshot.find_commit`. A change of the definition alone has no id: it is certainly not
+        committed if the metadata was not changed since.
+        """
+        record = find_record(self.metadata, transaction_id)
+        return CommitSearch(record=record, is_complete=changes_rows or self.metadata.last_updated_ms < since_ms)
 
     def last_write_of(self, app_id: str) -> int | None:
         return None

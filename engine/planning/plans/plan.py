@@ -26,6 +26,7 @@ from engine.planning.plans.reads import (
     AnswerPlan,
     AssignPlan,
     CommandPlan,
+    CommittedPlan,
     DeclarePlan,
     DropVariablePlan,
     EqualityDeletesPlan,
@@ -44,6 +45,7 @@ AnsweringPlan = (
     | ExplainPlan
     | SchemaPlan
     | CommandPlan
+    | CommittedPlan
     | TokenPlan
     | CatalogPlan
     | CreateTemporaryViewPlan

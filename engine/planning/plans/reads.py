@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from catalog.entries import TableEntry
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.runtime.results import ResultColumn
 from engine.runtime.statement import Statement
 from engine.sql.query.values import ExplainMode
 from engine.tables.given_rows import GivenRows
+from engine.tables.operations import CommitRecord
 from engine.tables.scan import Scan
 
 
@@ -162,6 +164,18 @@ class AssignPlan:
     """Executes the assignments in the text of `read` (a SET VARIABLE)."""
 
     read: ReadPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommittedPlan:
+    """Answers the outcome of a commit that another process made for the statement, on the table `label`.
+
+    `names` is the entry of a new table whose name is not recorded yet.
+    """
+
+    label: str
+    record: CommitRecord
+    names: TableEntry | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

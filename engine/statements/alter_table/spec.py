@@ -63,7 +63,7 @@ from engine.statements.grants.grammar import take_owner
 from engine.statements.grants.statement import AlterOwner, SecurableName
 from engine.statements.policies.grammar import take_policy, take_tags
 from engine.statements.policies.statement import AlterTags, PolicyStatement
-from engine.statements.spec import StatementSpec, change_spec
+from engine.statements.spec import Repetition, StatementSpec, change_spec
 from engine.tables.definition_changes import (
     AddConstraint,
     ChangeIdentifiers,
@@ -306,6 +306,11 @@ def _plan(analyzed: AnalyzedStatement, statement: AlterTable, planners: FormatPl
     return plan_alter(analyzed.bound, statement) if own is None else own
 
 
+def _repetition(statement: AlterTable) -> Repetition:
+    is_in_catalog = isinstance(statement.changes[0], RenameTable | SetLocation)
+    return Repetition.UNKNOWN if is_in_catalog else Repetition.DEFINITION
+
+
 SPECS: tuple[StatementSpec[Any], ...] = (
     change_spec(
         AlterTable,
@@ -321,6 +326,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require,
         policy_effects=_effects,
         plan=_plan,
+        repetition=_repetition,
         answers_rows=False,
         reports_work=False,
     ),

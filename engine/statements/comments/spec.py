@@ -34,7 +34,7 @@ from engine.statements.alter_table.planning import altered_table, change_definit
 from engine.statements.alter_table.statement import AlterColumn
 from engine.statements.create_table.planning_definition import COMMENT
 from engine.statements.format_planning import FormatPlanners
-from engine.statements.spec import StatementSpec, change_spec, effect
+from engine.statements.spec import Repetition, StatementSpec, change_spec, effect
 from engine.statements.views.planning import view_entry
 from engine.tables import definition_changes as changes
 from engine.tables.definition_changes import DefinitionChange
@@ -192,6 +192,11 @@ def _plan(analyzed: AnalyzedStatement, statement: CommentOn, _: FormatPlanners) 
     return plan_comment_on_names(analyzed.bound, statement)
 
 
+def _repetition(statement: CommentOn) -> Repetition:
+    is_in_log = statement.kind in (Commentable.TABLE, Commentable.COLUMN)
+    return Repetition.DEFINITION if is_in_log else Repetition.AGAIN
+
+
 SPECS: tuple[StatementSpec[Any], ...] = (
     change_spec(
         CommentOn,
@@ -202,6 +207,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require,
         policy_effects=effect(PolicyEffect.NONE, "COMMENT ON"),
         plan=_plan,
+        repetition=_repetition,
         answers_rows=False,
         reports_work=False,
     ),

@@ -19,7 +19,7 @@ from engine.statements.containers.planning import (
     plan_drop_schema,
 )
 from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
-from engine.statements.spec import StatementSpec, change_spec, effect, names_nothing, plan_from_bound
+from engine.statements.spec import Repetition, StatementSpec, change_spec, effect, names_nothing, plan_from_bound
 
 
 def _require_create_catalog(bound: BoundStatement, _: CreateCatalog) -> Iterable[Requirement]:
@@ -62,6 +62,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_create_catalog,
         policy_effects=effect(PolicyEffect.NONE, "CREATE CATALOG"),
         plan=plan_from_bound(plan_create_catalog),
+        repetition=Repetition.CREATION,
         answers_rows=False,
         reports_work=False,
     ),
@@ -99,6 +100,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_create_schema,
         policy_effects=effect(PolicyEffect.NONE, "CREATE SCHEMA"),
         plan=plan_from_bound(plan_create_schema),
+        repetition=Repetition.CREATION,
         answers_rows=False,
         reports_work=False,
     ),

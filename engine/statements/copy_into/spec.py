@@ -30,7 +30,7 @@ from engine.statements.copy_into.binding import bind_files, places_of
 from engine.statements.copy_into.statement import CopyInto
 from engine.statements.insert.planning import plan_insert
 from engine.statements.insert.spec import analyze_insert
-from engine.statements.spec import StatementSpec, change_spec, effect, plan_from_analyzed
+from engine.statements.spec import Repetition, StatementSpec, change_spec, effect, plan_from_analyzed
 from engine.tables.operations import TableOperation
 from engine.tables.scan import FileKind
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
@@ -140,6 +140,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_TARGET, "COPY INTO"),
         analyze=_analyze,
         plan=plan_from_analyzed(plan_copy),
+        repetition=Repetition.ROWS,
         answers_rows=True,
         reports_work=False,
         lineage_type=lambda _: "COPY INTO",

@@ -31,6 +31,7 @@ from engine.statements.format_planning import FormatPlanners
 from engine.statements.insert.planning import plan_create_table_as
 from engine.statements.policies.spec import policy_functions
 from engine.statements.spec import (
+    Repetition,
     Retry,
     StatementSpec,
     bind_table,
@@ -136,6 +137,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         analyze=_analyze_create,
         plan=_plan_create,
         retry=_retry,
+        repetition=Repetition.DEFINITION,
         answers_rows=False,
         reports_work=False,
         lineage_type=lambda statement: f"{statement.mode.removesuffix(' IF NOT EXISTS')} TABLE AS SELECT",
@@ -149,6 +151,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_like,
         policy_effects=effect(PolicyEffect.NONE, "CREATE TABLE LIKE"),  # copies only the definition
         plan=planned_by_format,
+        repetition=Repetition.DEFINITION,
         answers_rows=False,
         reports_work=False,
     ),
@@ -163,6 +166,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_effects_of_clone,
         plan=planned_by_format,
         retry=_retry,
+        repetition=Repetition.DEFINITION,
         answers_rows=True,
         reports_work=False,
         lineage_type=lambda _: "CLONE",
@@ -176,6 +180,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_convert,
         policy_effects=effect(PolicyEffect.ADMINISTERS, "CONVERT TO DELTA"),
         plan=planned_by_format,
+        repetition=Repetition.DEFINITION,
         answers_rows=True,
         reports_work=False,
     ),
@@ -188,6 +193,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_on_target(Privilege.MANAGE),
         policy_effects=effect(PolicyEffect.ADMINISTERS, "DROP TABLE"),
         plan=plan_from_bound(plan_drop_table),
+        repetition=Repetition.REMOVAL,
         answers_rows=False,
         reports_work=False,
     ),

@@ -20,13 +20,7 @@ from engine.planning.reads.read_plan import read_plan
 from engine.statements.describe.execution import describe_function
 from engine.statements.functions.planning import plan_function
 from engine.statements.functions.statement import CreateFunction, DescribeFunction, DropFunction
-from engine.statements.spec import (
-    StatementSpec,
-    change_spec,
-    effect,
-    plan_from_analyzed,
-    unrestricted,
-)
+from engine.statements.spec import Repetition, StatementSpec, change_spec, effect, plan_from_analyzed, unrestricted
 
 
 def _bind(statement: CreateFunction, binder: Binder) -> BoundNames:
@@ -69,6 +63,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.READS_THROUGH_POLICIES, "CREATE FUNCTION"),
         analyze=_analyze,
         plan=plan_from_analyzed(plan_function),
+        repetition=Repetition.CREATION,
         answers_rows=False,
         reports_work=False,
     ),

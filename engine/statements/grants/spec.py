@@ -35,6 +35,7 @@ from engine.statements.grants.statement import (
     ShowUsers,
 )
 from engine.statements.spec import (
+    Repetition,
     StatementSpec,
     change_spec,
     effect,
@@ -164,6 +165,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_NO_ROWS,
         plan=plan_from_bound(plan_rights),
         use=Use.GRANT,
+        repetition=Repetition.CREATION,
         answers_rows=False,
         reports_work=False,
     ),
@@ -203,6 +205,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_NO_ROWS,
         plan=plan_from_bound(plan_rights),
         use=Use.GRANT,
+        repetition=Repetition.CREATION,
         answers_rows=False,
         reports_work=False,
     ),

@@ -17,7 +17,7 @@ from engine.statements.insert.planning import plan_insert
 from engine.statements.insert.planning_fields import depends_on_names
 from engine.statements.insert.planning_rows import insert_rows
 from engine.statements.insert.statement import Insert, ReplaceOn
-from engine.statements.spec import StatementSpec, change_spec, plan_from_analyzed
+from engine.statements.spec import Repetition, StatementSpec, change_spec, plan_from_analyzed
 
 
 def bind_insert(statement: Insert, binder: Binder) -> BoundNames:
@@ -67,6 +67,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_effects,
         analyze=analyze_insert,
         plan=plan_from_analyzed(plan_insert),
+        repetition=Repetition.ROWS,
         answers_rows=False,
         reports_work=False,
         lineage_type=lambda _: "INSERT",

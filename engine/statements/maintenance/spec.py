@@ -19,7 +19,15 @@ from engine.statements.maintenance.statement import (
     RestoreTable,
     Vacuum,
 )
-from engine.statements.spec import StatementSpec, bind_table, change_spec, effect, planned_by_format, require_on_target
+from engine.statements.spec import (
+    Repetition,
+    StatementSpec,
+    bind_table,
+    change_spec,
+    effect,
+    planned_by_format,
+    require_on_target,
+)
 
 
 def _require_rewrite(bound: BoundStatement, statement: Optimize | Reorg) -> Iterable[Requirement]:
@@ -56,6 +64,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_effects_of_rewrite,
         plan=planned_by_format,
         reports_work=True,
+        repetition=Repetition.AGAIN,
         answers_rows=True,
     ),
     change_spec(
@@ -68,6 +77,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_effects_of_rewrite,
         plan=planned_by_format,
         reports_work=True,
+        repetition=Repetition.AGAIN,
         answers_rows=True,
     ),
     change_spec(
@@ -80,6 +90,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_effects_of_removal,
         plan=planned_by_format,
         reports_work=True,
+        repetition=Repetition.AGAIN,
         answers_rows=True,
     ),
     change_spec(
@@ -95,6 +106,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.ADMINISTERS, "RESTORE"),
         plan=planned_by_format,
         reports_work=True,
+        repetition=Repetition.DEFINITION,
         answers_rows=True,
     ),
     change_spec(
@@ -107,6 +119,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_effects_of_removal,
         plan=planned_by_format,
         reports_work=True,
+        repetition=Repetition.AGAIN,
         answers_rows=True,
     ),
     change_spec(
@@ -118,6 +131,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_on_target(Privilege.MODIFY),
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_TARGET, "GENERATE"),
         plan=planned_by_format,
+        repetition=Repetition.AGAIN,
         answers_rows=True,
         reports_work=False,
     ),
@@ -130,6 +144,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_on_target(Privilege.MODIFY),
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_TARGET, "ANALYZE TABLE"),
         plan=planned_by_format,
+        repetition=Repetition.AGAIN,
         answers_rows=True,
         reports_work=False,
     ),

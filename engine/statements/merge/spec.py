@@ -12,7 +12,7 @@ from engine.planning.reads.read_plan import read_plan
 from engine.statements.merge.planning import plan_merge
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.spec import require_row_changes
-from engine.statements.spec import StatementSpec, change_spec, effect, plan_from_analyzed
+from engine.statements.spec import Repetition, StatementSpec, change_spec, effect, plan_from_analyzed
 
 
 def bind_merge(statement: Merge, binder: Binder) -> BoundNames:
@@ -40,6 +40,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.CHANGES_VISIBLE_ROWS, "MERGE"),
         analyze=analyze_merge,
         plan=plan_from_analyzed(plan_merge),
+        repetition=Repetition.ROWS,
         answers_rows=False,
         reports_work=False,
         lineage_type=lambda _: "MERGE",

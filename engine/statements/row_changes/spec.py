@@ -15,7 +15,15 @@ from engine.runtime.statement import Statement
 from engine.statements.insert.planning import plan_truncate
 from engine.statements.row_changes.planning import plan_delete, plan_update
 from engine.statements.row_changes.statement import Delete, TruncateTable, Update
-from engine.statements.spec import StatementSpec, bind_table, change_spec, effect, plan_from_bound, require_on_target
+from engine.statements.spec import (
+    Repetition,
+    StatementSpec,
+    bind_table,
+    change_spec,
+    effect,
+    plan_from_bound,
+    require_on_target,
+)
 
 
 def bind_delete(statement: Delete, binder: Binder) -> BoundNames:
@@ -46,6 +54,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_row_changes,
         policy_effects=effect(PolicyEffect.REMOVES_VISIBLE_ROWS, "DELETE"),
         plan=plan_from_bound(plan_delete),
+        repetition=Repetition.ROWS,
         answers_rows=False,
         reports_work=False,
         lineage_type=lambda _: "DELETE",
@@ -59,6 +68,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_row_changes,
         policy_effects=effect(PolicyEffect.CHANGES_VISIBLE_ROWS, "UPDATE"),
         plan=plan_from_bound(plan_update),
+        repetition=Repetition.ROWS,
         answers_rows=False,
         reports_work=False,
         lineage_type=lambda _: "UPDATE",
@@ -72,6 +82,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_on_target(Privilege.MODIFY, Privilege.SELECT),
         policy_effects=effect(PolicyEffect.REMOVES_OR_REPLACES_ROWS, "TRUNCATE TABLE"),
         plan=lambda analyzed, _, __: plan_truncate(analyzed.bound),
+        repetition=Repetition.ROWS,
         answers_rows=False,
         reports_work=False,
     ),

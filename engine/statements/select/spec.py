@@ -21,7 +21,7 @@ from engine.runtime.statement import Statement
 from engine.sql.query.values import Query
 from engine.statements.describe.statement import DescribeQuery
 from engine.statements.format_planning import FormatPlanners
-from engine.statements.spec import StatementSpec, effect, never, no_lineage
+from engine.statements.spec import Repetition, StatementSpec, effect, never, no_lineage, repeats
 
 S = TypeVar("S", bound=Statement)
 
@@ -38,6 +38,7 @@ def reading_query(
     plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan],
     policy_effects: Callable[[BoundStatement, S], Iterable[Effect]] = _THROUGH_POLICIES,
     caches_result: bool = True,
+    repetition: Repetition = Repetition.AGAIN,
     answers_rows: bool = True,
 ) -> StatementSpec[S]:
     """Returns the spec for a statement about one query, which Spark answers."""
@@ -54,6 +55,7 @@ def reading_query(
         answer=None,
         use=Use.READ,
         retry=never,
+        repetition=repeats(repetition),
         caches_result=caches_result,
         reports_work=False,
         lineage_type=no_lineage,

@@ -28,7 +28,15 @@ from engine.sql.expressions import parse_any_expression
 from engine.sql.query.bodies import BODY_CALL
 from engine.sql.query.source_text import join_texts
 from engine.statements.select.spec import reading_query
-from engine.statements.spec import StatementSpec, change_spec, effect, names_nothing, never, requires_nothing
+from engine.statements.spec import (
+    Repetition,
+    StatementSpec,
+    change_spec,
+    effect,
+    names_nothing,
+    never,
+    requires_nothing,
+)
 from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 
 
@@ -107,6 +115,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=lambda analyzed, statement, _: plan_declare(statement, analyzed.bound.functions),
         use=Use.READ,
         retry=never,
+        repetition=Repetition.CREATION,
         answers_rows=False,
         reports_work=False,
         is_read_only=True,
@@ -119,6 +128,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         query=lambda statement: statement.source,
         plan=lambda analyzed, statement, _: plan_assign(statement, analyzed.query),
         caches_result=False,
+        repetition=Repetition.UNKNOWN,  # it may assign a function of the old value
         answers_rows=False,
     ),
     change_spec(
@@ -132,6 +142,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=lambda _, statement, __: plan_drop_variable(statement),
         use=Use.READ,
         retry=never,
+        repetition=Repetition.REMOVAL,
         answers_rows=False,
         reports_work=False,
         is_read_only=True,

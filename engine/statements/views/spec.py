@@ -20,6 +20,7 @@ from engine.planning.reads.read_plan import read_plan
 from engine.runtime.session_state import is_global
 from engine.statements.alter_table.statement import RenameTable
 from engine.statements.spec import (
+    Repetition,
     StatementSpec,
     change_spec,
     effect,
@@ -103,6 +104,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.READS_THROUGH_POLICIES, "CREATE VIEW"),
         analyze=_analyze,
         plan=plan_from_analyzed(plan_create_view),
+        repetition=Repetition.CREATION,
         answers_rows=False,
         reports_work=False,
     ),
@@ -128,6 +130,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_drop,
         policy_effects=effect(PolicyEffect.NONE, "DROP VIEW"),
         plan=plan_from_bound(plan_drop_view),
+        repetition=Repetition.REMOVAL,
         answers_rows=False,
         reports_work=False,
     ),

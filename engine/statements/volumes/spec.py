@@ -17,6 +17,7 @@ from engine.binding.securables import bind_volume
 from engine.binding.visibility import volume_of_path
 from engine.runtime.accesses import Use
 from engine.statements.spec import (
+    Repetition,
     StatementSpec,
     change_spec,
     effect,
@@ -78,6 +79,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_NO_TABLE,
         plan=plan_from_bound(plan_file),
         use=Use.READ,
+        repetition=Repetition.AGAIN,
         answers_rows=True,
         reports_work=False,
         is_read_only=True,
@@ -92,6 +94,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_NO_TABLE,
         plan=plan_from_bound(plan_file),
         use=Use.DESCRIBE,
+        repetition=Repetition.AGAIN,
         answers_rows=True,
         reports_work=False,
         is_read_only=True,
@@ -118,6 +121,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_create,
         policy_effects=_NO_TABLE,
         plan=plan_from_bound(plan_volume),
+        repetition=Repetition.CREATION,
         answers_rows=True,
         reports_work=False,
     ),

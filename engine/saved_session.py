@@ -1,7 +1,7 @@
 """Conversion between a session's state and JSON, so that another process can continue the session.
 
 A value of a variable is saved in Spark's binary form with its type, as `engine/runtime/variables.py` stores it, and a
-temporary view or function as the catalog stores its own. Not saved are:
+temporary view or function as the catalog stores its own; a view of files has them in addition. Not saved are:
 
 - the identity, which comes from the authentication of whoever continues the session;
 - global temporary views, which belong to all sessions of a user on one server (`engine/runtime/global_views.py`);
@@ -15,23 +15,28 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import fields
 from types import MappingProxyType
-from typing import TypeVar
 
 import msgspec
 
 from catalog.conditions import SessionStateNotReadable
 from catalog.entries import FunctionEntry, ViewEntry
 from catalog.errors import SqlError
-from catalog.names import fold
+from catalog.names import TableName, fold
 from catalog.store.entry_json import MalformedEntry, from_json, to_json
+from engine.binding.bound import FileView
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState, is_of_session
 from engine.runtime.settings import parse_setting
 from engine.runtime.variables import SESSION, RowValue, Scope, Variable
+from engine.sql.query.values import FilesAt
+from engine.tables.scan import FileFormat, FileKind
+from engine.types.schema import parse_schema
 
-_Kind = TypeVar("_Kind", ViewEntry, FunctionEntry)
+# The field of a view with its files.
+_FILES = "files"
 
 
 class _SavedVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +47,17 @@ class _SavedVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     column: int
     name: str
     default: str
+
+
+class _SavedFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields of `FileView`, with schemas as Spark's JSON."""
+
+    path: str
+    kind: FileKind
+    options: tuple[tuple[str, str], ...]
+    recursive: bool
+    schema: str | None
+    columns: str
 
 
 class _RowType(msgspec.Struct, frozen=True):
@@ -75,7 +91,7 @@ def to_saved(state: SessionState) -> dict[str, object]:
         catalog=state.catalog,
         schema=state.schema,
         settings=dict(state.values),
-        temporary_views=list(map(to_json, state.temporary_views.values())),
+        temporary_views=list(map(_view_json, state.temporary_views.values())),
         temporary_functions=list(map(to_json, state.temporary_functions.values())),
         variables=variables,
     )
@@ -92,8 +108,8 @@ def from_saved(identity: Identity, value: Mapping[str, object]) -> SessionState:
             catalog=saved.catalog,
             schema=saved.schema,
             values=MappingProxyType(dict(_checked(key, text) for key, text in saved.settings.items())),
-            temporary_views=MappingProxyType(_entries(saved.temporary_views, ViewEntry)),
-            temporary_functions=MappingProxyType(_entries(saved.temporary_functions, FunctionEntry)),
+            temporary_views=MappingProxyType(dict(map(_view, saved.temporary_views))),
+            temporary_functions=MappingProxyType(dict(map(_function, saved.temporary_functions))),
             variables=Scope(label=SESSION, variables=MappingProxyType(dict(map(_variable, saved.variables)))),
         )
     except (msgspec.DecodeError, MalformedEntry, SqlError) as error:
@@ -106,17 +122,50 @@ def _checked(key: str, text: str) -> tuple[str, str]:
     return setting.key, value
 
 
-def _entries(objects: Iterable[Mapping[str, object]], kind: type[_Kind]) -> dict[str, _Kind]:
-    """Returns temporary objects by folded name; raises `MalformedEntry`."""
-    found = {}
-    for each in objects:
-        entry = from_json(each)
-        if not isinstance(entry, kind):
-            raise MalformedEntry(f"{each.get('kind')!r} is not the kind of a {kind.__name__}")
-        if not is_of_session(entry.name):
-            raise MalformedEntry(f"{entry.name} is not a temporary name")
-        found[fold(entry.name.table)] = entry
+def _view_json(entry: ViewEntry) -> dict[str, object]:
+    found = to_json(entry)
+    if isinstance(entry, FileView):
+        files = entry.files
+        found[_FILES] = _SavedFiles(
+            path=files.path,
+            kind=files.format.kind,
+            options=files.format.options,
+            recursive=files.recursive,
+            schema=None if files.schema is None else files.schema.to_json(),
+            columns=entry.schema.to_json(),
+        )
     return found
+
+
+def _view(value: Mapping[str, object]) -> tuple[str, ViewEntry]:
+    """Returns a temporary view with its folded name; raises `MalformedEntry`, and the errors of schemas."""
+    entry = from_json({key: each for key, each in value.items() if key != _FILES})
+    if not isinstance(entry, ViewEntry):
+        raise MalformedEntry(f"{value.get('kind')!r} is not a view")
+    if _FILES in value:
+        saved = msgspec.convert(value[_FILES], _SavedFiles)
+        files = FilesAt(
+            path=saved.path,
+            format=FileFormat(kind=saved.kind, options=saved.options),
+            recursive=saved.recursive,
+            schema=None if saved.schema is None else parse_schema(saved.schema),
+        )
+        own = {each.name: getattr(entry, each.name) for each in fields(entry)}
+        entry = FileView(**own, files=files, schema=parse_schema(saved.columns))
+    return _temporary_key(entry.name), entry
+
+
+def _function(value: Mapping[str, object]) -> tuple[str, FunctionEntry]:
+    entry = from_json(value)
+    if not isinstance(entry, FunctionEntry):
+        raise MalformedEntry(f"{value.get('kind')!r} is not a function")
+    return _temporary_key(entry.name), entry
+
+
+def _temporary_key(name: TableName) -> str:
+    if not is_of_session(name):
+        raise MalformedEntry(f"{name} is not a temporary name")
+    return fold(name.table)
 
 
 def _variable(saved: _SavedVariable) -> tuple[str, Variable]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from catalog.conditions import SessionStateNotReadable
 from catalog.entries import FunctionColumn, FunctionEntry, FunctionParameter, ViewColumn, ViewEntry
 from catalog.names import SchemaName, TableName
+from engine.binding.bound import FileView
 from engine.runtime.identity import Identity, Method
-from engine.runtime.saved_session import from_saved, to_saved
 from engine.runtime.session_state import SessionState, temporary_name
 from engine.runtime.variables import RowValue, Variable
+from engine.saved_session import from_saved, to_saved
+from engine.sql.query.values import FilesAt
+from engine.tables.scan import FileFormat, FileKind
+from engine.types.schema import ArrayType, PrimitiveType, StructField, StructType
 
 ANN = Identity("ann", frozenset({"sales"}), method=Method.PASSWORD)
 START = SessionState(identity=ANN, catalog="spark_catalog", schema="default")
@@ -51,6 +56,16 @@ TABLE_FUNCTION = FunctionEntry(
     columns=(("n",), ()),
     table_columns=(FunctionColumn(name="n", type="int", comment="c"),),
 )
+COLUMNS = StructType((StructField("a", PrimitiveType.INTEGER), StructField("b", ArrayType(PrimitiveType.STRING))))
+FILES = FilesAt(
+    path="/data/a b",
+    format=FileFormat(kind=FileKind.CSV, options=(("header", "true"),)),
+    recursive=True,
+    schema=COLUMNS,
+)
+FILE_VIEW = FileView(
+    name=temporary_name("files"), text="SELECT * FROM files", current=CURRENT, files=FILES, schema=COLUMNS
+)
 X = Variable(name="x", value=RowValue(INT_ROW, SEVEN, 0), default="3 + 4")
 
 STATES = {
@@ -68,6 +83,9 @@ STATES = {
     ),
     "with temporary views": START.with_temporary_view(VIEW).with_temporary_view(
         ViewEntry(name=temporary_name("v"), text="SELECT 1", current=START.current)
+    ),
+    "with views of files": START.with_temporary_view(FILE_VIEW).with_temporary_view(
+        replace(FILE_VIEW, name=temporary_name("inferred"), files=replace(FILES, schema=None, recursive=False))
     ),
     "with temporary functions": START.with_temporary_function(FUNCTION).with_temporary_function(TABLE_FUNCTION),
     "with a variable": START.with_declared([X], or_replace=False),
@@ -105,6 +123,8 @@ FULL = to_saved(
 )
 VARIABLE = {"name": "x", "default": "1", "row_type": INT_ROW, "row": SEVEN, "column": 0}
 PERSISTENT = {"kind": "view", "catalog": "c", "schema": "s", "name": "v", "text": "SELECT 1"}
+FULL_VIEW = {**PERSISTENT, "catalog": "system", "schema": "session", "current_catalog": "c", "current_schema": "s"}
+FULL_FILES = {"path": "/p", "kind": "csv", "options": [], "recursive": False, "columns": COLUMNS.to_json()}
 MALFORMED: Mapping[str, Mapping[str, object]] = {
     "no catalog": {"catalog": None},
     "a field of a newer release": {"cursors": []},
@@ -119,6 +139,13 @@ MALFORMED: Mapping[str, Mapping[str, object]] = {
     "a function among the views": {"temporary_views": FULL["temporary_functions"]},
     "a view among the functions": {"temporary_functions": FULL["temporary_views"]},
     "a view of a catalog": {"temporary_views": [{**PERSISTENT, "current_catalog": "c", "current_schema": "s"}]},
+    "a view of files without a path": {"temporary_views": [{**FULL_VIEW, "files": {"kind": "csv"}}]},
+    "a view of files in an unknown format": {
+        "temporary_views": [{**FULL_VIEW, "files": {**FULL_FILES, "kind": "xml"}}]
+    },
+    "a view of files with a malformed schema": {
+        "temporary_views": [{**FULL_VIEW, "files": {**FULL_FILES, "columns": "{}"}}]
+    },
     "a variable without value": {"variables": [{"name": "x", "default": "1"}]},
     "a variable with an unknown field": {"variables": [{**VARIABLE, "collation": "UNICODE"}]},
     "a value that is not base64": {"variables": [{**VARIABLE, "row": "?"}]},
