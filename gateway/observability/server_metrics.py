@@ -18,6 +18,7 @@ from gateway.lifecycle import Lifecycle, Phase
 from gateway.registry import Registry
 from gateway.release import VERSION
 from gateway.sessions.operation_state import OperationState
+from gateway.state.journal import StateStore
 
 _OPEN_STATES = (OperationState.PENDING, OperationState.RUNNING, OperationState.STREAMING)
 _STARTED_S = time.time()
@@ -59,6 +60,20 @@ def _open(registry: Registry) -> Iterator[MetricFamily]:
     rows, size = store.counters
     yield counter("gateway_result_rows_total", "Rows of results, counted when they are pulled.", rows)
     yield counter("gateway_result_bytes_total", "Bytes of these rows as Arrow has them.", size)
+    if registry.state is not None:
+        yield from _state(registry.state)
+
+
+def _state(state: StateStore) -> Iterator[MetricFamily]:
+    yield gauge(
+        "gateway_state_sessions", "Sessions in the state folder, also those of one statement.", state.num_sessions
+    )
+    yield gauge("gateway_state_bytes", "Bytes of their records.", state.budget.held_bytes())
+    yield gauge("gateway_state_max_bytes", "Bytes that records may take.", state.budget.bytes_max)
+    text = "Records that were not written, so that what they are about ends with the process."
+    yield counter("gateway_state_failures_total", text, state.failures)
+    text = "Sessions that were continued after another process had ended."
+    yield counter("gateway_state_restored_sessions_total", text, state.restored)
 
 
 def _of_process() -> Iterator[MetricFamily]:

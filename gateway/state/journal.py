@@ -181,7 +181,8 @@ class StateStore:
         self._sessions = own / "sessions"
         self.spool = Spool(own / "results", results, prefix=f"{own.name}-", outlives_process=True)
         self.positions = Positions(own / "positions")
-        self.failures = 0
+        # Records that were not written, and sessions that were taken over.
+        self.failures = self.restored = 0
         self._journals: dict[str, Journal] = {}
         self._lock = threading.Lock()
 
@@ -232,6 +233,7 @@ class StateStore:
                 return None
             journal = self._journals[path.name] = Journal(self, target, records[0].identity.principal)
         journal.adopt(records, len(content))
+        self.restored += 1
         return journal, records
 
     def adopt_file(self, name: str, owner: str) -> SpoolFile:

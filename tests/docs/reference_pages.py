@@ -29,6 +29,7 @@ from engine.runtime.jvm_statistics import JvmStatistics
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.settings import SETTINGS, declare_settings
 from engine.spark.session import SparkDriver
+from engine.spool.budget import SpoolBudget
 from engine.sql.dialect.functions import (
     ALLOWED_FUNCTIONS,
     ALLOWED_TABLE_FUNCTIONS,
@@ -137,8 +138,12 @@ def metric_families() -> list[MetricFamily]:
     client = LocalClient(create_app(lifecycle, Anonymous(), HttpOptions(threads=2)), TestResponse)
     try:
         client.post(STATEMENTS, json={"statement": "SELECT 1", "wait_timeout": "50s"})  # histograms have samples then
+        registry.state = SimpleNamespace(  # type: ignore[assignment]
+            num_sessions=0, budget=SpoolBudget(1), failures=0, restored=0
+        )
         return sorted(server_metrics(lifecycle), key=lambda family: family.name)
     finally:
+        registry.state = None
         registry.drain(0)
 
 

@@ -55,12 +55,12 @@ class Process:
         self, folder: Path, engine: ArrowEngine, *, records_max: int = BYTES_MAX, memory: int = 1 << 20
     ) -> None:
         self.engine = engine
-        self.losses: list[str] = []
+        self.calls: list[str] = []
         self.state = StateStore(
             StateFolder(folder),
             SpoolBudget(records_max, setting="state.bytes_max"),
             SpoolBudget(BYTES_MAX, setting="results.disk_bytes_max"),
-            lambda: self.losses.append("lost"),
+            lambda: self.calls.append("lost"),
         )
         self.registry = Registry(engine, Limits(reap_every_s=0.2), store=ResultStore(self.state.spool, memory))
         self.registry.state = self.state

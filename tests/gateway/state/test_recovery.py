@@ -127,14 +127,14 @@ def test_statement_that_no_client_knows_does_not_run_again(folder: Path, engine:
 def test_closed_statements_and_sessions_stay_closed(folder: Path, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     single, session = first.submit("SELECT 1"), first.http("POST", "/api/2.0/sql/sessions", {})["session_id"]
-    kept, closed = (first.submit(text, session_id=session) for text in ("SELECT 1", "SELECT nested"))
+    open_one, closed = (first.submit(text, session_id=session) for text in ("SELECT 1", "SELECT nested"))
     for statement in (single, closed):
         first.http("DELETE", f"/api/2.0/sql/statements/{statement['statement_id']}")
     second = killed_and_restarted(first)
-    assert [second.poll(one)["http_status"] for one in (single, closed, kept)] == [404, 404, 200]
+    assert [second.poll(one)["http_status"] for one in (single, closed, open_one)] == [404, 404, 200]
     second.http("DELETE", f"/api/2.0/sql/sessions/{session}")
     third = killed_and_restarted(second)
-    assert third.num_restored == 0 and third.poll(kept)["http_status"] == 404
+    assert third.num_restored == 0 and third.poll(open_one)["http_status"] == 404
     third.stop()
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["format.json"]
 
@@ -267,13 +267,13 @@ def test_incomplete_last_line_is_ignored(folder: Path, engine: ArrowEngine) -> N
     assert killed_and_restarted(second).num_restored == 0
 
 
-def test_former_results_that_nobody_needs_are_removed(folder: Path, engine: ArrowEngine) -> None:
+def test_results_without_a_statement_are_removed(folder: Path, engine: ArrowEngine) -> None:
     first = Process(folder, engine, memory=0)
     needed = first.submit("ROWS 30000")
-    (first.state.spool.folder / "of-nobody").write_bytes(b"rows")
+    (first.state.spool.folder / "unused").write_bytes(b"rows")
     second = killed_and_restarted(first, memory=0)
     files = [path.name for path in second.state.spool.folder.iterdir()]
-    assert len(files) == 1 and "of-nobody" not in files
+    assert len(files) == 1 and "unused" not in files
     assert second.poll(needed) == needed
     second.stop()
 
