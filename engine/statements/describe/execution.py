@@ -174,6 +174,7 @@ def relation_details(bound: BoundStatement, relation: NamedRelation) -> dict[str
 
 def _view_details(view: BoundView) -> dict[str, str | None]:
     entry = view.entry
+    is_own = entry.foreign is None and not is_temporary(entry.name)
     return {
         "Catalog": entry.name.catalog,
         "Database": entry.name.schema,
@@ -184,6 +185,7 @@ def _view_details(view: BoundView) -> dict[str, str | None]:
         "Type": "VIEW",
         "Comment": entry.comment,
         "View Text": entry.text,
+        "View Schema Mode": entry.schema_mode.value if is_own else None,
         "View Catalog and Namespace": str(entry.current),
     }
 
