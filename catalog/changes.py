@@ -24,7 +24,7 @@ from catalog.conditions import (
     TableNotFound,
     ViewExpected,
 )
-from catalog.entries import CatalogEntry, CloneEntry, Relation, SchemaEntry, TableEntry, ViewEntry
+from catalog.entries import CatalogEntry, CloneEntry, Relation, SchemaEntry, SchemaMode, TableEntry, ViewEntry
 from catalog.grants.privileges import group
 from catalog.grants.right_changes import (
     ChangeGroup,
@@ -168,12 +168,14 @@ class SetViewProperties:
     """Sets and removes view properties; others stay unchanged. The property `comment` is the view's comment.
 
     `column_comments` are pairs with a column name as the view spells it, and its new comment (None removes it).
+    `schema_mode`: the new mode; None keeps it.
     """
 
     name: TableName
     new: tuple[tuple[str, str], ...]
     gone: tuple[str, ...] = ()
     column_comments: tuple[tuple[str, str | None], ...] = ()
+    schema_mode: SchemaMode | None = None
     altered_ms: int | None = None
     altered_by: str | None = None
 
@@ -414,7 +416,7 @@ def _view(state: CatalogState, name: TableName) -> ViewEntry:
 def _as_before(state: CatalogState, view: ViewEntry) -> ViewEntry:
     """Returns `view` with the attributes that ALTER VIEW AS preserves, from the existing view."""
     before = _view(state, view.name)
-    unchanged = replace(view, comment=before.comment, properties=before.properties)
+    unchanged = replace(view, comment=before.comment, properties=before.properties, schema_mode=before.schema_mode)
     return replace(unchanged, created_ms=before.created_ms, created_by=before.created_by)
 
 
@@ -425,6 +427,10 @@ def _with_properties(view: ViewEntry, change: SetViewProperties) -> ViewEntry:
     comments = dict(change.column_comments)
     columns = tuple(replace(each, comment=comments.get(each.name, each.comment)) for each in view.columns)
     view = replace(view, altered_ms=change.altered_ms, altered_by=change.altered_by, columns=columns)
+    if change.schema_mode is not None:
+        view = replace(view, schema_mode=change.schema_mode)
+    if change.schema_mode is SchemaMode.EVOLUTION:  # the query's own names apply
+        view = replace(view, columns=tuple(replace(each, name=each.source) for each in view.columns))
     return replace(view, comment=comment, properties=tuple({**remaining, **new}.items()))
 
 

@@ -2081,6 +2081,22 @@ class ViewChanged(SqlError):
     column: str
     def __init__(self, column: str) -> None: ...
 
+class ViewTypeNotUpCast(SqlError):
+    """CANNOT_UP_CAST_DATATYPE, SQLSTATE 42846"""
+    column: str
+    view: str
+    found: str
+    expected: str
+    def __init__(self, column: str, view: str, found: str, expected: str) -> None: ...
+
+class ViewTypeNotCast(SqlError):
+    """DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION, SQLSTATE 42K09"""
+    column: str
+    view: str
+    found: str
+    expected: str
+    def __init__(self, column: str, view: str, found: str, expected: str) -> None: ...
+
 class ScanLimitExceeded(SqlError):
     """SCAN_LIMIT_EXCEEDED, SQLSTATE 54000"""
     size: int

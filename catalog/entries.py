@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from catalog.grants.privileges import Grant, Principal, PrincipalKind
 from catalog.names import DELTA, CatalogName, SchemaName, TableName, fold
@@ -92,6 +93,19 @@ class ViewColumn:
     comment: str | None = None
 
 
+class SchemaMode(StrEnum):
+    """A view's reaction to changed columns in its query, as in Spark's `WITH SCHEMA`.
+
+    BINDING permits only casts without loss to the recorded types, COMPENSATION permits all casts to them. In TYPE
+    EVOLUTION the view has the types of its query, in EVOLUTION also the query's columns.
+    """
+
+    BINDING = "BINDING"
+    COMPENSATION = "COMPENSATION"
+    TYPE_EVOLUTION = "TYPE EVOLUTION"
+    EVOLUTION = "EVOLUTION"
+
+
 @dataclass(frozen=True, slots=True)
 class ForeignView:
     """Attributes for a view that a REST catalog stores. It is read with the invoker's rights, because it has no owner
@@ -108,7 +122,8 @@ class ViewEntry:
     """A view; `text` is the query as written, empty if unknown. Names in it without a schema resolve against `current`.
 
     `settings` are pairs with a Spark setting and its value when the view was created; all others have the server's
-    value whenever the view is read. `altered_ms` and `altered_by` are about its query and its properties.
+    value whenever the view is read. `altered_ms` and `altered_by` are about its query and its properties. Views
+    that were stored without `schema_mode` have the default.
     """
 
     name: TableName
@@ -127,6 +142,7 @@ class ViewEntry:
     altered_by: str | None = None
     foreign: ForeignView | None = None
     settings: tuple[tuple[str, str], ...] = ()
+    schema_mode: SchemaMode = SchemaMode.TYPE_EVOLUTION
     extra: JsonObject = field(default_factory=dict, hash=False)
 
 

@@ -425,6 +425,14 @@ class CatalogView:
         clone = self.state.clones.get(location)
         return () if clone is None else clone.sources
 
+    def table_type(self, entry: TableEntry) -> str:
+        """Returns the type under Databricks' name. A shallow clone stays one as long as a version of it may name files
+        of other tables.
+        """
+        kind = "MANAGED" if entry.managed else "EXTERNAL"
+        is_clone = entry.format == DELTA and bool(self.sources_of(entry.location))
+        return f"{kind}_SHALLOW_CLONE" if is_clone else kind
+
     def managed_location(self, name: TableName) -> str | None:
         """Returns the default location for a new table: below its schema's location, else in the served folder, in
         which discovery would find it under the same name. Returns None if there is neither.

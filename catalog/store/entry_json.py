@@ -28,6 +28,7 @@ from catalog.entries import (
     LocationEntry,
     OwnedEntry,
     SchemaEntry,
+    SchemaMode,
     ServerEntry,
     TableEntry,
     ViewColumn,
@@ -117,6 +118,7 @@ def _view_json(entry: ViewEntry) -> dict[str, object]:
         "columns": [asdict(column) for column in entry.columns],
         "properties": dict(entry.properties),
         **_settings_json(entry.settings),
+        "schema_mode": entry.schema_mode.value,
         **_common_json(entry),
         **_times_json(entry),
         **tags_json(entry),
@@ -223,6 +225,7 @@ def from_json(value: object) -> Entry:
                 columns=fields.view_columns("columns"),
                 properties=fields.pairs("properties"),
                 settings=fields.pairs("settings"),
+                schema_mode=fields.schema_mode(),
                 **fields.common(),
                 tags=fields.view_tags(),
                 created_ms=fields.optional_integer("created_ms"),
@@ -454,6 +457,12 @@ class _Fields:
             )
             for item in self._objects(key)
         )
+
+    def schema_mode(self) -> SchemaMode:
+        try:
+            return SchemaMode(self.optional_text("schema_mode") or SchemaMode.TYPE_EVOLUTION)
+        except ValueError as error:
+            raise MalformedEntry("'schema_mode' is no mode of a view") from error
 
     def rest(self) -> JsonObject:
         return dict(self._left)

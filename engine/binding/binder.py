@@ -53,6 +53,7 @@ from engine.binding.bound import (
     tables_of,
 )
 from engine.binding.functions import Functions, TextContext, ensure_names_known
+from engine.binding.histories import history_of
 from engine.binding.information_rows import information_view
 from engine.binding.lineage_rows import lineage_rows
 from engine.binding.metadata_parts import branch_or_tag, relation_or_part
@@ -147,6 +148,8 @@ class Binder:
     ) -> NamedRelation | BoundChanges | BoundMetadata | BoundFiles:
         if each.files is not None:
             return bind_files_at(each.files, view or self._view_inside(inside), self.files)
+        if each.history is not None:
+            return history_of(self.relation(each.name_parts, None, current, inside, view), each.history)
         files = volume_files_of(each.name_parts)
         if files is not None and each.changes is None:
             if each.time_travel is not None:

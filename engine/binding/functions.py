@@ -33,12 +33,12 @@ from catalog.conditions import (
     ViewOwnerLacksPrivileges,
     WrongNumberOfArguments,
 )
-from catalog.entries import FunctionEntry, owner_of
+from catalog.entries import FunctionEntry, SchemaMode, owner_of
 from catalog.grants.privileges import Principal, group
 from catalog.grants.rights import Login, caller_of, caller_of_owner, label_of
 from catalog.names import SchemaName, TableName, quote
 from catalog.view import CatalogView
-from engine.binding.bound import BoundFunction, BoundRelation
+from engine.binding.bound import BoundFunction, BoundInBody, BoundRelation, BoundView
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import captured_settings
 from engine.sql.query.bodies import (
@@ -287,11 +287,22 @@ def column_names_in_body(body: str, read: Iterable[tuple[Relation, BoundRelation
     return tuple(tuple(sorted(columns if names is None else columns & names)) for columns in folded)
 
 
+def ensure_columns_fixed(name: TableName, read: Iterable[tuple[Relation, BoundRelation]]) -> None:
+    """Raises `BodyNotPossible` if a body reads a view whose columns may change without ALTER VIEW."""
+    for _, relation in read:
+        bound = relation.relation if isinstance(relation, BoundInBody) else relation
+        if isinstance(bound, BoundView) and bound.entry.schema_mode is SchemaMode.EVOLUTION:
+            raise BodyNotPossible(
+                str(name), f"it reads the view {bound.label}, whose columns are not fixed (WITH SCHEMA EVOLUTION)"
+            )
+
+
 def _ensure_columns_known(function: FunctionEntry, read: Sequence[tuple[Relation, BoundRelation]]) -> None:
     """Raises unless the names in a body refer to the same columns as at the function's creation, in each call.
 
     Raises `BodyNotPossible`. A dropped column may have a parameter's name, and a new one may capture it.
     """
+    ensure_columns_fixed(function.name, read)
     calls, rest = divmod(len(read), len(function.columns) or len(read) + 1)
     if rest or column_names_in_body(function.body, read) != function.columns * calls:
         reason = "what it reads has other columns since it was made. Make it again (CREATE OR REPLACE FUNCTION)"

@@ -152,7 +152,7 @@ def _table_row(view: CatalogView, entry: Relation) -> Row:
     common = (entry.owner, entry.comment, entry.created_ms, entry.created_by)
     match entry:
         case TableEntry(location=location, format=provider):
-            kind = "MANAGED" if entry.managed else "EXTERNAL"
+            kind = view.table_type(entry)
             shown = location if view.tells_all(entry) else None
             return *entry.name.parts, kind, "YES", *common, None, None, provider.upper(), shown
         case ViewEntry():

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -50,6 +50,8 @@ from catalog.conditions import (
     ValueTooLarge,
     VendedCredentialsNotInSpark,
     ViewChanged,
+    ViewTypeNotCast,
+    ViewTypeNotUpCast,
 )
 from catalog.errors import Position, SqlError
 from engine.errors.disk_errors import is_read_failure, reported_storage_error
@@ -84,6 +86,10 @@ _NO_MEMORY = frozenset(
 # SQLSTATE classes for errors that may contain a value.
 _OF_DATA = ("21", "22", "23", "P0")
 
+# The errors for a view's column whose type changed, by the kind of Java's rejection (`ViewColumns.java`).
+_TYPE_MISMATCHES: Mapping[str, Callable[[str, str, str, str], SqlError]] = MappingProxyType(
+    {"view column without up cast": ViewTypeNotUpCast, "view column without cast": ViewTypeNotCast}
+)
 _RAISED = "USER_RAISED_EXCEPTION"
 # The prefix in errors raised by a written table's rules (`engine.enforcement.row_writing`).
 _RAISED_BY_CHECK = re.compile(r"[0-9a-f]{32}:\d+:")
@@ -167,6 +173,8 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
         return SparkRestarting(CONTEXT_STOPPED)
     if own_texts is not None and known.get("refusal") == "view column":
         return ViewChanged("a column of a view")
+    if own_texts is not None and (mismatch := _TYPE_MISMATCHES.get(known.get("refusal", ""))):
+        return mismatch("a column", "a view", "another type", "its type")
     if own_texts is not None and known.get("refusal") == "column of files":
         return ColumnNotRead("below a view, row filter or column mask", "a column of a type unlike its files'")
     if "refusal" in known:
@@ -261,6 +269,9 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return PlacesUnderPolicy(subject)
         case "view column":
             return ViewChanged(subject)
+        case "view column without up cast" | "view column without cast":
+            column, view, found, expected = subject.split("\0")
+            return _TYPE_MISMATCHES[kind](column, view, found, expected)
         case "column of files":
             table, _, part = subject.partition("\n")
             return ColumnNotRead(restore_names(table, labels), part)

@@ -104,10 +104,11 @@ class AddKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropConstraint:
-    """Drops a CHECK constraint or a key."""
+    """Drops a CHECK constraint or a key. `cascade`: with a primary key also the foreign keys that reference it."""
 
     name: str
     if_exists: bool = False
+    cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +129,13 @@ class SetDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterBy:
-    """Sets the clustering columns; an empty tuple ends clustering. In a new table, it follows the column changes."""
+    """Sets the clustering columns; an empty tuple ends clustering. In a new table, it follows the column changes.
+
+    `is_automatic`: it is `CLUSTER BY AUTO`, which keeps the clustering columns.
+    """
 
     columns: tuple[Path, ...] = ()
+    is_automatic: bool = False
 
     def operation(self, before: TableDetails, after: TableDetails) -> HistoryOperation:
         old, new = (",".join(map(format_name, each.clustering_columns)) for each in (before, after))

@@ -1,4 +1,4 @@
-"""npm's @databricks/sql, unmodified, over TLS; it is installed for the test."""
+"""npm's @databricks/sql, unmodified, over TLS; it is installed once, below `.clients`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 from tests.clients.conftest import Served
+from tests.clients.environments import NODE, node_packages
 from tests.gateway.arrow_engine import rows
 
-pytestmark = [pytest.mark.clients, pytest.mark.slow]
+pytestmark = pytest.mark.clients
 
 SCRIPT = Path(__file__).with_name("databricks_driver.js")
 TYPES = json.loads(
@@ -24,13 +25,12 @@ TYPES = json.loads(
 )
 
 
-def test_databricks_jdbc_driver_works_end_to_end(served: Served, tmp_path: Path) -> None:
-    install = ["npm", "install", "--prefix", str(tmp_path), "@databricks/sql@2.1.0"]
-    subprocess.run(install, check=True, capture_output=True)
+def test_databricks_driver_of_node_works_end_to_end(served: Served) -> None:
+    modules = node_packages("databricks-sql", "@databricks/sql@2.1.0")
     served.engine.answers["SELECT ?"] = served.engine.answers["SELECT :a"] = rows(pa.table({"x": [1]}))
-    trusted = {"NODE_PATH": str(tmp_path / "node_modules"), "NODE_EXTRA_CA_CERTS": str(served.certificate.certificate)}
+    trusted = {"NODE_PATH": str(modules), "NODE_EXTRA_CA_CERTS": str(served.certificate.certificate)}
     done = subprocess.run(
-        ["node", str(SCRIPT), str(served.http_port)],
+        [str(NODE), str(SCRIPT), str(served.http_port)],
         env=os.environ | trusted,
         capture_output=True,
         text=True,

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,13 +14,12 @@ from typing import Any
 
 import pytest
 
+from tests.clients.environments import go_program
 from tests.clients.fix_server import RealServer
-from tests.paths import ROOT
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
 
 SOURCE = Path(__file__).with_name("gohive.go")
-FOLDER = ROOT / ".clients" / "go"
 GOHIVE = "github.com/beltran/gohive@v1.8.1"
 ENDLESS = "SELECT id FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
 TYPES = [  # a value for each type, as the client shows it
@@ -43,13 +41,7 @@ TYPES = [  # a value for each type, as the client shows it
 
 @pytest.fixture(scope="module")
 def built() -> Path:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    if not (FOLDER / "go.mod").exists():
-        subprocess.run(["go", "mod", "init", "gateway/clients"], cwd=FOLDER, check=True)
-        subprocess.run(["go", "get", GOHIVE], cwd=FOLDER, check=True)
-    shutil.copy(SOURCE, FOLDER / "main.go")
-    subprocess.run(["go", "build", "-o", "gohive", "."], cwd=FOLDER, check=True)
-    return FOLDER / "gohive"
+    return go_program(SOURCE, GOHIVE)
 
 
 class Program:

@@ -1,4 +1,4 @@
-"""npm's hive-driver, unmodified, over each transport; it is installed for the test."""
+"""npm's hive-driver, unmodified, over each transport; it is installed once, below `.clients`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.clients.conftest import Served
+from tests.clients.environments import NODE, node_packages
 
-pytestmark = [pytest.mark.clients, pytest.mark.slow]
+pytestmark = pytest.mark.clients
 
 SCRIPT = Path(__file__).with_name("hive_driver.js")
 # A row with all types; the driver cannot represent the smallest bigint.
@@ -23,21 +24,27 @@ TYPES = json.loads(
 
 
 @pytest.fixture(scope="module")
-def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("npm")
-    subprocess.run(["npm", "install", "--prefix", str(folder), "hive-driver@1.0.0"], check=True, capture_output=True)
-    return folder / "node_modules"
+def modules() -> Path:
+    return node_packages("hive-driver", "hive-driver@1.0.0")
 
 
-@pytest.mark.parametrize("transport", ["sasl", "nosasl", "http", "https"])
-def test_hive_jdbc_driver_works_end_to_end(served: Served, modules: Path, transport: str) -> None:
+@pytest.mark.parametrize(
+    "transport",
+    [
+        pytest.param("sasl", marks=pytest.mark.slow),
+        "nosasl",
+        pytest.param("http", marks=pytest.mark.slow),
+        pytest.param("https", marks=pytest.mark.slow),
+    ],
+)
+def test_hive_driver_of_node_works_end_to_end(served: Served, modules: Path, transport: str) -> None:
     port = served.port if "sasl" in transport else served.http_port
     authority = str(served.certificate.certificate) if transport == "https" else ""
     count = (
         1_000_000 if transport == "sasl" else 1500
     )  # it fetches a hundred at once, and is busy with them for minutes
     done = subprocess.run(
-        ["node", str(SCRIPT), str(port), transport, authority, str(count)],
+        [str(NODE), str(SCRIPT), str(port), transport, authority, str(count)],
         env=os.environ | {"NODE_PATH": str(modules)},
         capture_output=True,
         text=True,

@@ -198,3 +198,25 @@ def test_a_clone_of_a_folder_with_a_per_cent_sign_is_merged(session: LakeSession
     run(session, "INSERT INTO merged VALUES (1, 1)")
     assert run(session, "MERGE INTO merged t USING borrowed s ON t.k = s.k WHEN NOT MATCHED THEN INSERT *") == 8
     assert rows(session, "SELECT count(*), sum(k), sum(v) FROM merged") == [(9, 42, 1)]
+
+
+def test_table_type_of_a_shallow_clone_is_databricks_one(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE SCHEMA typed")
+    run(session, "CREATE TABLE typed.source AS SELECT 1 AS k")
+    run(session, "CREATE TABLE typed.shallow SHALLOW CLONE typed.source")
+    run(session, "CREATE TABLE typed.deep DEEP CLONE typed.source")
+    run(session, f"CREATE TABLE typed.outside SHALLOW CLONE typed.source LOCATION '{lake / 'outside_clone'}'")
+    expected = {
+        "source": "MANAGED",
+        "shallow": "MANAGED_SHALLOW_CLONE",
+        "deep": "MANAGED",
+        "outside": "EXTERNAL_SHALLOW_CLONE",
+    }
+    found = "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'typed'"
+    assert dict(rows(session, found)) == expected
+    for name, kind in expected.items():
+        assert ("Type", kind, "") in rows(session, f"DESCRIBE EXTENDED typed.{name}")
+    run(session, "DROP TABLE typed.shallow")
+    run(session, "CREATE TABLE typed.shallow AS SELECT 1 AS k")
+    assert dict(rows(session, found)) == expected | {"shallow": "MANAGED"}
+    run(session, "DROP SCHEMA typed CASCADE")

@@ -379,3 +379,49 @@ def test_a_location_is_registered_as_the_clustered_table_that_it_is(session: Lak
         run(session, f"CREATE TABLE outside {clause} {place}")
         assert shown(session, "outside") == ["s.a"]
         run(session, "DROP TABLE outside")
+
+
+def test_automatic_clustering_is_a_property_and_keeps_the_columns(session: LakeSession, lake: Path) -> None:
+    automatic = [("clusterByAuto", "true")]
+    shown_property = "SHOW TBLPROPERTIES chosen ('clusterByAuto')"
+    run(session, "CREATE OR REPLACE TABLE chosen CLUSTER BY AUTO AS SELECT 1 AS id")
+    assert rows(session, shown_property) == automatic and shown(session, "chosen") == []
+    run(session, "ALTER TABLE chosen CLUSTER BY (id)")
+    assert rows(session, shown_property) != automatic and shown(session, "chosen") == ["id"]
+    run(session, "ALTER TABLE chosen CLUSTER BY AUTO")
+    assert rows(session, shown_property) == automatic and shown(session, "chosen") == ["id"]
+    assert last(session, "chosen")["operation"] == "CLUSTER BY"
+    version = version_of(lake, "chosen")
+    run(session, "ALTER TABLE chosen CLUSTER BY AUTO")
+    assert version_of(lake, "chosen") == version
+    ((text,),) = rows(session, "SHOW CREATE TABLE chosen")
+    run(session, "OPTIMIZE chosen")
+    run(session, "ALTER TABLE chosen CLUSTER BY NONE")
+    assert rows(session, shown_property) != automatic and shown(session, "chosen") == []
+    run(session, "DROP TABLE chosen")
+    run(session, str(text))
+    assert rows(session, shown_property) == automatic and shown(session, "chosen") == ["id"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "condition", "sqlstate"),
+    [
+        (
+            "CREATE TABLE no (id INT, p INT) PARTITIONED BY (p) CLUSTER BY AUTO",
+            "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY",
+            "42613",
+        ),
+        (
+            "ALTER TABLE split CLUSTER BY AUTO",
+            "DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED",
+            "42000",
+        ),
+        ("CREATE TABLE no (id INT) USING iceberg CLUSTER BY AUTO", "ICEBERG_CHANGE_NOT_SUPPORTED", "0A000"),
+    ],
+)
+def test_automatic_clustering_is_rejected_where_clustering_is(
+    session: LakeSession, statement: str, condition: str, sqlstate: str
+) -> None:
+    run(session, "CREATE OR REPLACE TABLE split (id INT, p INT) PARTITIONED BY (p)")
+    error = refuse(session, statement)
+    assert (error.condition, error.sqlstate) == (condition, sqlstate)

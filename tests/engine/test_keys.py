@@ -170,6 +170,25 @@ def test_keys_come_and_go(shop: BareLake) -> None:
     assert names == ["CREATE TABLE", "DROP CONSTRAINT"]
 
 
+@pytest.mark.parametrize("dropped", ["CONSTRAINT Customers_Key", "PRIMARY KEY", "PRIMARY KEY IF EXISTS"])
+def test_cascade_drops_foreign_keys_of_other_tables_with_the_primary_key(shop: BareLake, dropped: str) -> None:
+    shop.answer("CREATE TABLE items (buyer BIGINT, place INT, FOREIGN KEY (place, buyer) REFERENCES customers)")
+    shop.answer(f"ALTER TABLE customers DROP {dropped} CASCADE")
+    assert constraints(shop, "customers") == constraints(shop, "items") == []
+    assert [name for name, _ in constraints(shop, "orders")] == ["orders_pk", "orders_orders_fk"]
+    for table in ("customers", "items", "orders"):
+        assert shop.operations(f"shop.{table}")[-1][0] == "DROP CONSTRAINT"
+    shop.answer("ALTER TABLE orders DROP PRIMARY KEY CASCADE")
+    assert constraints(shop, "orders") == []
+
+
+def test_cascade_of_a_foreign_key_drops_it_alone(shop: BareLake) -> None:
+    shop.answer("ALTER TABLE orders DROP CONSTRAINT buyer CASCADE")
+    shop.answer("ALTER TABLE orders DROP CONSTRAINT IF EXISTS buyer CASCADE")
+    assert [name for name, _ in constraints(shop, "orders")] == ["orders_pk", "orders_orders_fk"]
+    assert [name for name, _ in constraints(shop, "customers")] == ["customers_key"]
+
+
 REFUSED = [
     ("ALTER TABLE customers ADD PRIMARY KEY (id)", "MULTIPLE_PRIMARY_KEYS"),
     ("ALTER TABLE plain ADD PRIMARY KEY (b)", "PRIMARY_KEY_COLUMN_NULLABLE"),
@@ -185,7 +204,7 @@ REFUSED = [
     ("ALTER TABLE customers RENAME COLUMN id TO number", "KEY_DEPENDENT_COLUMN_CHANGE"),
     ("ALTER TABLE customers ALTER COLUMN id DROP NOT NULL", "KEY_DEPENDENT_COLUMN_CHANGE"),
     ("ALTER TABLE customers DROP PRIMARY KEY", "PRIMARY_KEY_REFERENCED"),
-    ("ALTER TABLE customers DROP CONSTRAINT Customers_Key CASCADE", "PRIMARY_KEY_REFERENCED"),
+    ("ALTER TABLE customers DROP CONSTRAINT Customers_Key RESTRICT", "PRIMARY_KEY_REFERENCED"),
     ("ALTER TABLE plain DROP PRIMARY KEY", "CONSTRAINT_DOES_NOT_EXIST"),
     ("ALTER TABLE plain DROP FOREIGN KEY (a)", "CONSTRAINT_DOES_NOT_EXIST"),
     ("ALTER TABLE plain ADD PRIMARY KEY (a) ENFORCED", "UNSUPPORTED_CLAUSE"),

@@ -47,6 +47,7 @@ def lake(tmp_path: Path) -> Iterator[GuardedLake]:
     yield found
 
 
+MODE = "ALTER VIEW shop.v WITH SCHEMA EVOLUTION"
 COMMENT = "COMMENT ON COLUMN shop.v.id IS 'seen'"
 RENAME, SET, UNSET = (
     "ALTER VIEW shop.v RENAME TO shop.w",
@@ -73,7 +74,10 @@ RENAME, SET, UNSET = (
         ("ann", COMMENT, "R"),
         ("mal", COMMENT, "42501"),
         ("eve", COMMENT, "42P01"),
-        ("mal", "ALTER VIEW shop.v WITH SCHEMA TYPE EVOLUTION", "42501"),
+        ("ann", MODE, "R"),
+        ("mod", MODE, "R"),
+        ("mal", MODE, "42501"),
+        ("eve", MODE, "42P01"),
         ("ann", "ALTER VIEW shop.v AS SELECT id FROM shop.t", "R"),
         ("ann", "ALTER VIEW shop.v AS SELECT id FROM shop.u", "42P01"),
         ("mal", "ALTER VIEW shop.v AS SELECT 1 AS id", "42501"),

@@ -31,6 +31,7 @@ from engine.tables.definition_changes import (
     AddColumn,
     ChangeNullable,
     ChangeType,
+    ClusterBy,
     ColumnChange,
     DropColumn,
     MoveColumn,
@@ -49,6 +50,9 @@ from engine.types.schema_changes import (
     resolve_path,
     sibling_fields,
 )
+
+# Databricks' table property for CLUSTER BY AUTO.
+_CLUSTER_BY_AUTO = "clusterByAuto"
 
 
 def apply_column_change(draft: TableDraft, change: ColumnChange) -> TableDraft:
@@ -163,14 +167,17 @@ def _change_column_metadata(draft: TableDraft, path: Path, key: str, value: Any)
     return draft.with_schema(replace_field(draft.schema, path, change))
 
 
-def cluster_by(draft: TableDraft, columns: tuple[Path, ...]) -> TableDraft:
-    """Sets the clustering columns.
+def cluster_by(draft: TableDraft, change: ClusterBy) -> TableDraft:
+    """Sets the clustering columns, or the property that Databricks sets for CLUSTER BY AUTO.
 
     With no columns, a clustered table gets an empty domain; other tables are unchanged.
     """
-    if not columns and draft.clustering is None:
-        return draft
+    draft, columns = _with_automatic_clustering(draft, change.is_automatic), change.columns
     partitions = draft.metadata.partition_columns
+    if change.is_automatic and not partitions:
+        return draft
+    if not change.is_automatic and not columns and draft.clustering is None:
+        return draft
     if partitions and draft.is_new:
         raise ClusteredAndPartitioned()
     if partitions:
@@ -181,6 +188,15 @@ def cluster_by(draft: TableDraft, columns: tuple[Path, ...]) -> TableDraft:
     named = draft.with_ids()
     paths = [physical_path(named.schema, named.mapping_mode, path) for path in _clusterable(named.schema, columns)]
     return replace(named, clustering=format_clustering(paths), features=named.features | {CLUSTERING})
+
+
+def _with_automatic_clustering(draft: TableDraft, is_automatic: bool) -> TableDraft:
+    """Sets or removes the property. A new table keeps it besides columns: SHOW CREATE TABLE has both."""
+    if draft.is_new and not is_automatic:
+        return draft
+    others = {key: value for key, value in draft.metadata.configuration.items() if key != _CLUSTER_BY_AUTO}
+    configuration = {**others, _CLUSTER_BY_AUTO: "true"} if is_automatic else others
+    return replace(draft, metadata=replace(draft.metadata, configuration=configuration))
 
 
 def _clusterable(schema: StructType, columns: tuple[Path, ...]) -> list[Path]:

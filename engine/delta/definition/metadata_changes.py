@@ -172,7 +172,7 @@ def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
         return apply_property_change(draft, change)
     match change:
         case ClusterBy():
-            return cluster_by(draft, change.columns)
+            return cluster_by(draft, change)
         case PartitionBy():
             raise LayoutNotSupported("A function in PARTITIONED BY", "Partition by a generated column.")
         case ChangePartitioning() | SortBy() | ChangeIdentifiers():

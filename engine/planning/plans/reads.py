@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from catalog.entries import TableEntry
+from catalog.entries import SchemaMode, TableEntry
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.runtime.results import ResultColumn
 from engine.runtime.statement import Statement
@@ -22,13 +22,14 @@ from engine.tables.scan import Scan
 class ViewScan:
     """A view within a statement, with the name `relation`: the query `text` over relations that precede it.
 
-    `columns` are pairs (query column, view's name for it); empty: the query's own.
+    `columns` has (query column, the view's name for it, its SQL type when the view was created) for each one; empty:
+    the query's own.
     """
 
     relation: str
     label: str
     text: str
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str, str], ...]
     # It belongs to the session, and its text may name variables.
     temporary: bool = False
     # Expressions above it are evaluated only on rows and values that it returns.
@@ -42,6 +43,7 @@ class ViewScan:
     settings: tuple[tuple[str, str], ...] | None = None
     # Columns of its query that `*` does not show. The view then reads only scans, and has no columns of its own.
     unlisted_columns: tuple[str, ...] = ()
+    schema_mode: SchemaMode = SchemaMode.TYPE_EVOLUTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from catalog.conditions import TableWithoutColumns
+from catalog.entries import SchemaMode
 from catalog.names import fold, quote
 from engine.binding.bound import (
     BoundChanges,
@@ -235,17 +236,19 @@ class Reading:
         self._is_in_view = is_inner or not is_temporary(view.name)
         text = self.splice_text(view.query, view.relations)
         self._is_in_view = is_inner
-        columns = tuple((column.source, column.name) for column in view.entry.columns)
+        mode = view.entry.schema_mode
+        columns = () if mode is SchemaMode.EVOLUTION else view.entry.columns
         return self._append(
             ViewScan(
                 relation=self._new_names.new("view"),
                 label=view.label,
                 text=text,
-                columns=columns,
+                columns=tuple((column.source, column.name, column.type) for column in columns),
                 temporary=is_temporary(view.name),
                 is_hidden=view.is_hidden,
                 hides_places=view.is_hidden and not is_inner,
                 settings=view.entry.settings,
+                schema_mode=mode,
             )
         )
 

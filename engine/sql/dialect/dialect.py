@@ -45,6 +45,8 @@ SPAN = "span"
 # Key in a table's `meta`: it is written `TABLE t`.
 TABLE_QUERY = "table_query"
 
+# Key in a call's `meta`: it is `(DESCRIBE HISTORY t [LIMIT n])` in FROM; the limit as text or None.
+HISTORY_LIMIT = "history_limit"
 # Key in a call's `meta`: the function name, in lower case, if it is one of `CHANGE_FEED_FUNCTIONS`.
 CHANGE_FEED = "change_feed"
 
@@ -265,6 +267,35 @@ class _Parser(PipeParser):
             call.meta.setdefault(CALL_AT, start.start)
             _read_unit(call)
         return found
+
+    def _parse_table(self, schema: bool = False, joins: bool = False, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        start = self._curr
+        if start.token_type != TokenType.L_PAREN or self._next.text.upper() not in ("DESC", "DESCRIBE"):
+            return super()._parse_table(schema, joins, *args, **kwargs)
+        words = [word.text.upper() for word in self._tokens[self._index + 2 : self._index + 3]]
+        if words == ["DETAIL"]:
+            raise UnsupportedClause("DESCRIBE DETAIL in FROM", "Run DESCRIBE DETAIL by itself.")
+        if words != ["HISTORY"]:
+            return super()._parse_table(schema, joins, *args, **kwargs)
+        self._advance(3)
+        table = exp.Table(this=self._parse_history(start), alias=self._parse_table_alias())
+        for join in self._parse_joins() if joins else ():
+            table.append("joins", join)
+        return table
+
+    def _parse_history(self, start: Token) -> exp.Anonymous:
+        """Parses `t [LIMIT n])` after `(DESCRIBE HISTORY`; the call's argument is the table, or the text of a path."""
+        path, limit = self._curr, None
+        named = exp.Literal.string(path.text) if self._match(TokenType.STRING) else self._parse_table_parts()
+        if self._match(TokenType.LIMIT):
+            limit = self._curr.text
+            if not self._match(TokenType.NUMBER) or not limit.isdecimal():
+                self.raise_error("a number is expected after LIMIT")
+        if not self._match(TokenType.R_PAREN):
+            self.raise_error("a closing parenthesis is expected")
+        call = self._with_span(exp.Anonymous(this="history", expressions=[named]), start)
+        call.meta[HISTORY_LIMIT] = limit
+        return call
 
     def _parse_change_feed(self) -> exp.Anonymous:
         """Parses a call of `table_changes` or `table_changes_by_path`; the call and each argument carry their spans."""

@@ -33,6 +33,7 @@ from engine.sql.dialect.pipes import PIPE_ALIASES
 from engine.sql.query.calls import read_calls
 from engine.sql.query.change_feeds import is_change_feed, read_change_feed
 from engine.sql.query.file_calls import is_file_call, read_file_call
+from engine.sql.query.histories import is_history, read_history
 from engine.sql.query.relations import has_time_travel, read_relation, table_name
 from engine.sql.query.values import Candidate, Qualifier, Query, Relation, Span
 
@@ -182,6 +183,9 @@ class _Walker:
                 sources.append(self._table(node, inside.ctes))
             case exp.Table() if is_change_feed(node):
                 self._relations.append(read_change_feed(node, self._text))
+                sources.append(_Source(node.alias.lower()))
+            case exp.Table() if is_history(node):
+                self._relations.append(read_history(node))
                 sources.append(_Source(node.alias.lower()))
             case exp.Table() if is_file_call(node):
                 self._relations.append(read_file_call(node))

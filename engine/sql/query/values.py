@@ -60,6 +60,13 @@ class ChangeRange:
     end: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryOf:
+    """`(DESCRIBE HISTORY t [LIMIT n])` in FROM: the newest `limit` commits; None: all."""
+
+    limit: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesAt:
     """Files at a path. `recursive`: subdirectories are read too. Without `schema` Spark infers their columns."""
@@ -72,10 +79,11 @@ class FilesAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A table reference in a query (not a CTE, not a function), a table's changes, or files.
+    """A table reference in a query (not a CTE, not a function), a table's changes or history, or files.
 
     `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
-    and its time travel clause, or the whole `table_changes` or `read_files` call, nothing else. `alias` is the written
+    and its time travel clause, or the whole `table_changes` or `read_files` call, or
+    `(DESCRIBE HISTORY …)`, nothing else. `alias` is the written
     alias, or None; `alias_at` is the position for an inserted alias (after a TABLESAMPLE clause), None if the grammar
     allows none (`TABLE t`) or if no qualifier can refer to the relation.
     """
@@ -87,6 +95,7 @@ class Relation:
     time_travel: TimeTravel | None = None
     changes: ChangeRange | None = None
     files: FilesAt | None = None
+    history: HistoryOf | None = None
     # Catalog functions, outermost first: the last one's body names the relation, the others call it. The relation then
     # has no position in the text itself.
     functions: tuple[TableName, ...] = ()

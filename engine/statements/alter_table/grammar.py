@@ -134,15 +134,11 @@ def take_added(cursor: Cursor) -> AddConstraint | AddKey | None:
 
 def read_drop_constraint(cursor: Cursor) -> tuple[TableChange, ...]:
     if_exists = take_if_exists(cursor)
-    change = DropConstraint(name=cursor.read_name(), if_exists=if_exists)
-    _take_reach(cursor)
-    return (change,)
+    return (DropConstraint(name=cursor.read_name(), if_exists=if_exists, cascade=_take_cascade(cursor)),)
 
 
 def read_drop_primary_key(cursor: Cursor) -> tuple[TableChange, ...]:
-    change = DropKey(if_exists=take_if_exists(cursor))
-    _take_reach(cursor)
-    return (change,)
+    return (DropKey(if_exists=take_if_exists(cursor), cascade=_take_cascade(cursor)),)
 
 
 def read_drop_foreign_key(cursor: Cursor) -> tuple[TableChange, ...]:
@@ -150,11 +146,9 @@ def read_drop_foreign_key(cursor: Cursor) -> tuple[TableChange, ...]:
     return (DropKey(columns=read_name_list(cursor), if_exists=if_exists),)
 
 
-def _take_reach(cursor: Cursor) -> None:
-    """Reads CASCADE or RESTRICT. A referenced primary key cannot be dropped in either case: the foreign keys are in
-    other tables' logs.
-    """
-    cursor.take_any("RESTRICT", "CASCADE")
+def _take_cascade(cursor: Cursor) -> bool:
+    """Reads CASCADE or RESTRICT, the default."""
+    return cursor.take_any("RESTRICT", "CASCADE") == "CASCADE"
 
 
 def read_unset_properties(cursor: Cursor) -> UnsetProperties:

@@ -57,7 +57,7 @@ from engine.statements.alter_table.statement import (
 )
 from engine.statements.create_table.planning import spelled_columns
 from engine.statements.create_table.planning_definition import plan_expression_checks
-from engine.statements.create_table.planning_keys import added_key, dropped_key
+from engine.statements.create_table.planning_keys import added_key, cascaded_key, dropped_key
 from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables import definition_changes as changes
 from engine.tables.definition import TableDefinition
@@ -88,7 +88,12 @@ def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | Cata
             return _plan_set_location(bound, table)
         case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn():
             return plan_changes(bound, table, statement.changes)
-        case AddConstraint() | DropConstraint() | AddKey() | DropKey() | SetProperties() | UnsetProperties():
+        case DropConstraint() | DropKey():
+            step = cascaded_key(table, first, bound.tables)
+            if step is not None:  # a version of another table; the statement is then planned again
+                return replace(plan_changes(bound, step[0], (step[1],)), is_last=False)
+            return plan_changes(bound, table, statement.changes)
+        case AddConstraint() | AddKey() | SetProperties() | UnsetProperties():
             return plan_changes(bound, table, statement.changes)
         case DropFeature() | ChangeReference():
             raise alter_history.not_supported(first)

@@ -15,7 +15,7 @@ from catalog.grants.conditions import RequiredPrivilege, Requirement
 from catalog.grants.privileges import Kind, Privilege
 from catalog.names import PATH_SCHEMA, TableName, path_of
 from engine.authorization.policies import Effect, PolicyEffect
-from engine.authorization.required_privileges import on_target, schema_of
+from engine.authorization.required_privileges import on_table, on_target, schema_of
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundTable
 from engine.binding.visibility import free_path_owners
@@ -57,6 +57,7 @@ from engine.statements.alter_table.statement import (
 )
 from engine.statements.create_table.grammar_clauses import read_clustering, read_properties
 from engine.statements.create_table.grammar_partitions import read_term, read_write_order
+from engine.statements.create_table.planning_keys import dropped_primary_key
 from engine.statements.create_table.statement import AddKey, DropKey
 from engine.statements.format_planning import FormatPlanners, plan_by_format
 from engine.statements.grants.grammar import take_owner
@@ -115,7 +116,7 @@ def _drop_feature(cursor: Cursor) -> tuple[TableChange, ...]:
 
 
 def _cluster_by(cursor: Cursor) -> tuple[TableChange, ...]:
-    return (ClusterBy(columns=read_clustering(cursor)),)
+    return (read_clustering(cursor),)
 
 
 def _add_partition_field(cursor: Cursor) -> tuple[TableChange, ...]:
@@ -254,14 +255,28 @@ def _require_change(bound: BoundStatement, change: TableChange) -> Iterable[Requ
         case AddConstraint() | AlterColumn(nullable=False):  # the outcome reveals something about the rows
             yield from on_target(bound, Privilege.MODIFY)
             yield from on_target(bound, Privilege.SELECT)
-        case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn() | AddKey() | DropKey():
+        case DropKey():
             yield from on_target(bound, Privilege.MODIFY)
-        case SyncIdentity() | DropConstraint() | RenameConstraint() | SetProperties() | UnsetProperties() | ClusterBy():
+            yield from _require_cascade(bound, change)
+        case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn() | AddKey():
+            yield from on_target(bound, Privilege.MODIFY)
+        case DropConstraint():
+            yield from on_target(bound, Privilege.MODIFY)
+            yield from _require_cascade(bound, change)
+        case SyncIdentity() | RenameConstraint() | SetProperties() | UnsetProperties() | ClusterBy():
             yield from on_target(bound, Privilege.MODIFY)
         case ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference():
             yield from on_target(bound, Privilege.MODIFY)
         case _:
             assert_never(change)
+
+
+def _require_cascade(bound: BoundStatement, change: DropConstraint | DropKey) -> Iterable[Requirement]:
+    """Requires MODIFY on the tables whose foreign keys are dropped with the primary key."""
+    table = bound.target
+    if change.cascade and isinstance(table, BoundTable) and dropped_primary_key(table, change) is not None:
+        for child in bound.tables:
+            yield from on_table(child, Privilege.MODIFY)
 
 
 def _effects(bound: BoundStatement, statement: AlterTable) -> Iterable[Effect]:
@@ -316,9 +331,11 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         AlterTable,
         "ALTER TABLE",
         syntax="ALTER TABLE table {ADD COLUMNS (…) | DROP COLUMNS (…) | RENAME COLUMN a TO b | ALTER COLUMN a … | "
-        "REPLACE COLUMNS (…) | ADD CONSTRAINT … | DROP CONSTRAINT … | RENAME CONSTRAINT a TO b | "
+        "REPLACE COLUMNS (…) | ADD CONSTRAINT … | "
+        "DROP {CONSTRAINT [IF EXISTS] name | PRIMARY KEY [IF EXISTS]} [RESTRICT | CASCADE] | "
+        "DROP FOREIGN KEY [IF EXISTS] (…) | RENAME CONSTRAINT a TO b | "
         "SET TBLPROPERTIES (…) | UNSET TBLPROPERTIES (…) | RENAME TO name | SET LOCATION 'path' | "
-        "CLUSTER BY {(…) | NONE} | "
+        "CLUSTER BY {(…) | AUTO | NONE} | "
         "DROP FEATURE feature [TRUNCATE HISTORY] | ADD PARTITION FIELD … | WRITE ORDERED BY … | "
         "SET IDENTIFIER FIELDS … | {CREATE | REPLACE | DROP} {BRANCH | TAG} …}",
         example="ALTER TABLE orders ADD COLUMNS (note STRING)",

@@ -149,7 +149,8 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
             table = _read_partitioning(cursor, table)
         elif cursor.take("CLUSTER", "BY"):
             seen.add(cursor, "CLUSTER BY")
-            table = replace(table, cluster_by=read_clustering(cursor))
+            clustering = read_clustering(cursor)
+            table = replace(table, cluster_by=clustering.columns, clusters_automatically=clustering.is_automatic)
         elif cursor.take("WRITE"):
             seen.add(cursor, "WRITE")
             terms, distribution = read_write_order(cursor)

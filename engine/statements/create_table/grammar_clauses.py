@@ -14,6 +14,7 @@ from engine.sql.query.values import Properties
 from engine.statements.create_table.grammar_keys import take_key
 from engine.statements.create_table.statement import Check, ColumnDef, Identity
 from engine.statements.functions.grammar_calls import read_mask
+from engine.tables.definition_changes import ClusterBy
 from engine.tables.keys import KeyDef
 from engine.types.schema_changes import After, First, Position
 
@@ -167,11 +168,11 @@ def read_dotted_list(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
     return tuple(names)
 
 
-def read_clustering(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
-    """Parses the text after CLUSTER BY: `(a, b.c)`, or `NONE`."""
+def read_clustering(cursor: Cursor) -> ClusterBy:
+    """Parses the text after CLUSTER BY: `(a, b.c)`, `AUTO` or `NONE`."""
     if cursor.take("AUTO"):
-        raise UnsupportedClause("CLUSTER BY AUTO", "Name the columns: CLUSTER BY (a, b).")
-    return () if cursor.take("NONE") else read_dotted_list(cursor)
+        return ClusterBy(is_automatic=True)
+    return ClusterBy(columns=() if cursor.take("NONE") else read_dotted_list(cursor))
 
 
 def read_properties(cursor: Cursor) -> Properties:

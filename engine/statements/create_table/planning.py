@@ -117,7 +117,7 @@ def ensure_creatable(statement: CreateTable) -> None:
     """Raises an error that names the clause if this release cannot create the table."""
     if statement.options:
         raise StatementNotSupported("OPTIONS in CREATE TABLE other than path")
-    if statement.is_partitioned and statement.cluster_by:
+    if statement.is_partitioned and (statement.cluster_by or statement.clusters_automatically):
         raise ClusteredAndPartitioned()
 
 

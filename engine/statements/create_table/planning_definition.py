@@ -87,6 +87,7 @@ def table_changes(statement: CreateTable, settings: Settings = ()) -> tuple[Defi
         *([SortBy(terms=statement.sort_terms, distribution=statement.distribution)] if _is_sorted(statement) else []),
         *([SetDescription(text=statement.comment)] if statement.comment is not None else []),
         *([ClusterBy(columns=statement.cluster_by)] if statement.cluster_by else []),
+        *([ClusterBy(is_automatic=True)] if statement.clusters_automatically else []),
     )
 
 

@@ -66,20 +66,38 @@ def dropped_key(
     table: BoundTable, change: DropKey | DropConstraint, children: Sequence[BoundTable]
 ) -> Iterator[DropConstraint]:
     """Plans DROP PRIMARY KEY, FOREIGN KEY or CONSTRAINT. Raises for a primary key that `children` reference."""
-    own = primary_key(table.keys)
     if isinstance(change, DropConstraint):
         name = change.name
     else:
         wanted = tuple(column.casefold() for column in change.columns)
-        found = own if not wanted else _foreign_of(table, wanted)
+        found = primary_key(table.keys) if not wanted else _foreign_of(table, wanted)
         if found is None and change.if_exists:
             return
         if found is None:
             raise NoSuchKey(table.label, f"foreign key ({', '.join(change.columns)})" if wanted else "primary key")
         name = found.name
-    if own is not None and own.name.casefold() == name.casefold():
+    own = dropped_primary_key(table, change)
+    if own is not None:
         _ensure_not_referenced(table, own, children)
     yield DropConstraint(name=name, if_exists=change.if_exists)
+
+
+def dropped_primary_key(table: BoundTable, change: DropKey | DropConstraint) -> PrimaryKey | None:
+    """Returns the table's primary key if the change drops it."""
+    own = primary_key(table.keys)
+    if isinstance(change, DropKey):
+        return None if change.columns else own
+    return own if own is not None and own.name.casefold() == change.name.casefold() else None
+
+
+def cascaded_key(
+    table: BoundTable, change: DropKey | DropConstraint, children: Sequence[BoundTable]
+) -> tuple[BoundTable, DropConstraint] | None:
+    """Returns the next foreign key that CASCADE drops before the primary key, and its table; None if none is left."""
+    if not change.cascade or table.name is None or dropped_primary_key(table, change) is None:
+        return None
+    keys = ((child, key) for child in children for key in child.keys if references(key, table.name))
+    return next(((child, DropConstraint(name=key.name)) for child, key in keys), None)
 
 
 def _foreign_of(table: BoundTable, columns: tuple[str, ...]) -> ForeignKey | None:

@@ -128,7 +128,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         CreateTable,
         "CREATE TABLE",
         syntax="{CREATE [OR REPLACE] | REPLACE} TABLE [IF NOT EXISTS] table [(columns and constraints)] "
-        "[USING {delta | iceberg}] [PARTITIONED BY (…) | CLUSTER BY (…)] [LOCATION 'path'] [COMMENT 'text'] "
+        "[USING {delta | iceberg}] [PARTITIONED BY (…) | CLUSTER BY {(…) | AUTO}] [LOCATION 'path'] [COMMENT 'text'] "
         "[TBLPROPERTIES (…)] [WITH ROW FILTER …] [AS query]",
         example="CREATE TABLE orders (id BIGINT NOT NULL, total DECIMAL(10, 2)) USING delta",
         bind=_bind_create,

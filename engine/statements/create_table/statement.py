@@ -67,7 +67,8 @@ class CreateTable(Statement):
     """`[CREATE [OR]] [REPLACE] TABLE t [(columns)] [USING p] … [AS query]`
 
     `partitioned_by` are column names; columns declared with a type there are in `columns` too. If a term is not a plain
-    column, all terms are in `partition_terms`. `cluster_by` is None without the clause. `sort_terms` is the write
+    column, all terms are in `partition_terms`. `cluster_by` is None without the clause, and empty for
+    `CLUSTER BY AUTO`, which is `clusters_automatically`. `sort_terms` is the write
     order, `distribution` as in `SortBy`.
     """
 
@@ -81,6 +82,7 @@ class CreateTable(Statement):
     partitioned_by: tuple[str, ...] = ()
     partition_terms: tuple[PartitionTerm, ...] = ()
     cluster_by: tuple[tuple[str, ...], ...] | None = None
+    clusters_automatically: bool = False
     sort_terms: tuple[SortTerm, ...] = ()
     distribution: str | None = None
     location: str | None = None
@@ -168,7 +170,8 @@ class AddKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropKey:
-    """`DROP PRIMARY KEY [IF EXISTS]`, `DROP FOREIGN KEY [IF EXISTS] (columns)`: a primary key has no columns."""
+    """`DROP PRIMARY KEY [IF EXISTS] [CASCADE]`, which has no columns, or `DROP FOREIGN KEY [IF EXISTS] (columns)`"""
 
     columns: tuple[str, ...] = ()
     if_exists: bool = False
+    cascade: bool = False

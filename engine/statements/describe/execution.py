@@ -167,13 +167,14 @@ _ONLY_FOR_MANAGERS = frozenset({"Location", "View Text"})
 
 def relation_details(bound: BoundStatement, relation: NamedRelation) -> dict[str, str]:
     """Returns the details besides columns, under Spark's names."""
-    details = _table_details(relation) if isinstance(relation, BoundTable) else _view_details(relation)
+    details = _table_details(bound, relation) if isinstance(relation, BoundTable) else _view_details(relation)
     hidden = frozenset() if bound.tells_all(relation) else _ONLY_FOR_MANAGERS
     return {key: value for key, value in details.items() if value is not None and key not in hidden}
 
 
 def _view_details(view: BoundView) -> dict[str, str | None]:
     entry = view.entry
+    is_own = entry.foreign is None and not is_temporary(entry.name)
     return {
         "Catalog": entry.name.catalog,
         "Database": entry.name.schema,
@@ -184,11 +185,12 @@ def _view_details(view: BoundView) -> dict[str, str | None]:
         "Type": "VIEW",
         "Comment": entry.comment,
         "View Text": entry.text,
+        "View Schema Mode": entry.schema_mode.value if is_own else None,
         "View Catalog and Namespace": str(entry.current),
     }
 
 
-def _table_details(table: BoundTable) -> dict[str, str | None]:
+def _table_details(bound: BoundStatement, table: BoundTable) -> dict[str, str | None]:
     snapshot, entry = table.snapshot, table.entry
     details = snapshot.details
     own = {key: value for key, value in sorted(details.properties.items()) if not is_key_property(key)}
@@ -201,7 +203,7 @@ def _table_details(table: BoundTable) -> dict[str, str | None]:
         "Owner": entry.owner,
         "Created Time": _time(details.created_ms),
         "Last Access": "UNKNOWN",
-        "Type": "MANAGED" if entry.managed else "EXTERNAL",
+        "Type": bound.view.table_type(entry),
         "Comment": details.description or entry.comment,
         "Provider": snapshot.format,
         "Version": str(snapshot.version),

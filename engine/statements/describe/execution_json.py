@@ -18,6 +18,7 @@ from catalog.names import quote
 from catalog.policies.policies import Policies, PolicyFunction
 from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelation
 from engine.binding.visibility import visible_keys
+from engine.runtime.session_state import is_temporary
 from engine.sql.dialect.type_text import parse_type
 from engine.tables.column_metadata import GENERATION, is_identity
 from engine.tables.keys import ForeignKey, TableKey, is_key_property, primary_key
@@ -127,6 +128,7 @@ def _view(entry: ViewEntry, text: str | None) -> dict[str, Any]:
     return {
         "view_text": text,
         "view_original_text": text,
+        "view_schema_mode": None if entry.foreign or is_temporary(entry.name) else entry.schema_mode.value,
         "view_catalog_and_namespace": str(entry.current),
         "view_query_output_columns": [column.source for column in entry.columns],
         "table_properties": dict(entry.properties) or None,

@@ -74,7 +74,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
     answer_spec(
         DescribeHistory,
         "DESCRIBE HISTORY",
-        syntax="{DESCRIBE | DESC} HISTORY {table | 'path'} [LIMIT n]",
+        syntax="{DESCRIBE | DESC} HISTORY {table | 'path'} [LIMIT n] | SELECT … FROM (DESCRIBE HISTORY …)",
         example="DESCRIBE HISTORY orders LIMIT 10",
         bind=_bind_log,
         required_privileges=lambda bound, _: reads(bound.relations),

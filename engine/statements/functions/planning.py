@@ -20,7 +20,7 @@ from catalog.grants.right_changes import CreateFunction as CreateFunctionChange
 from catalog.grants.right_changes import DropFunction as DropFunctionChange
 from catalog.names import TableName, ensure_new_part
 from engine.binding.bound import BoundFunction, BoundStatement
-from engine.binding.functions import FUNCTION_DEPTH_MAX, column_names_in_body, ensure_body_known
+from engine.binding.functions import FUNCTION_DEPTH_MAX, column_names_in_body, ensure_body_known, ensure_columns_fixed
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import CatalogPlan, CreateTemporaryFunctionPlan, DropTemporaryFunctionPlan
 from engine.runtime.session_state import is_temporary, temporary_name
@@ -46,6 +46,7 @@ def plan_function(analyzed: AnalyzedStatement, statement: CreateFunction | DropF
     read = [each for each in zip(statement.probe.relations, bound.relations, strict=True) if not each[0].functions]
     if read and statement.table_columns is None:
         ensure_body_known(name, statement.body, [each.name for each in statement.parameters], read)
+    ensure_columns_fixed(name, read)
     entry = FunctionEntry(
         name=name,
         parameters=tuple(

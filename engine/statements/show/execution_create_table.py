@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from catalog.conditions import TableExpected
+from catalog.entries import SchemaMode
 from catalog.names import quote
 from catalog.system.system_views import is_system_schema
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, FileView, Outcome
@@ -43,11 +44,14 @@ def _view_lines(view: BoundView) -> Iterator[str]:
     comments = (f" COMMENT {literal(column.comment)}" if column.comment else "" for column in entry.columns)
     columns = ",\n".join(f"  {quote(column.name)}{said}" for column, said in zip(entry.columns, comments, strict=True))
     kind = "GLOBAL TEMPORARY " if is_global(entry.name) else "TEMPORARY " if is_own else ""
-    yield f"CREATE {kind}VIEW {name}" + ("" if isinstance(entry, FileView) else f" (\n{columns})")
+    has_own_columns = isinstance(entry, FileView) or entry.schema_mode is SchemaMode.EVOLUTION
+    yield f"CREATE {kind}VIEW {name}" + ("" if has_own_columns else f" (\n{columns})")
     if entry.comment:
         yield f"COMMENT {literal(entry.comment)}"
     if entry.properties:
         yield _properties(entry.properties)
+    if entry.foreign is None and not is_own:
+        yield f"WITH SCHEMA {entry.schema_mode.value}"
     if isinstance(entry, FileView):
         recursive = (("recursiveFileLookup", "true"),) if entry.files.recursive else ()
         options = (("path", entry.files.path), *entry.files.format.options, *recursive)

@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 
 from catalog.conditions import TemporaryQualifier, UnsupportedClause
+from catalog.entries import SchemaMode
 from catalog.grants.privileges import Kind
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
@@ -46,11 +47,10 @@ def parse_alter_view(cursor: Cursor) -> CreateView | AlterView | AlterOwner | Al
         case "UNSET":
             return AlterView(view_parts=view, change=read_unset_properties(cursor))
         case _:  # WITH SCHEMA, the last of these texts
-            read_schema_mode(cursor, "ALTER VIEW")
-            return AlterView(view_parts=view, change=None)
+            return AlterView(view_parts=view, change=_read_schema_mode(cursor))
 
 
-_OTHER_MODES = ("BINDING", "COMPENSATION", "EVOLUTION")
+_SCHEMA_MODES = (("BINDING",), ("COMPENSATION",), ("TYPE", "EVOLUTION"), ("EVOLUTION",))
 
 
 def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shared: bool = False) -> CreateView:
@@ -65,6 +65,7 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shar
     columns = _take_view_columns(cursor)
     comment: str | None = None
     properties: Properties = ()
+    schema_mode: SchemaMode | None = None
     while not cursor.take("AS"):
         if comment is None and cursor.take("COMMENT"):
             comment = cursor.read_string()
@@ -72,8 +73,10 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shar
             properties = read_properties(cursor)
         elif cursor.take("WITH", "METRICS") or cursor.take("PARTITIONED", "ON"):
             raise unsupported_statement("CREATE VIEW … WITH METRICS or PARTITIONED ON")
-        elif not temporary and cursor.take("WITH", "SCHEMA"):
-            read_schema_mode(cursor, "CREATE VIEW")
+        elif schema_mode is None and cursor.take("WITH", "SCHEMA"):
+            schema_mode = _read_schema_mode(cursor)
+            if temporary:
+                raise UnsupportedClause("WITH SCHEMA in CREATE TEMPORARY VIEW", "Use a view of a catalog.")
         elif temporary and not if_not_exists and cursor.words(1) == ["USING"]:
             files = _read_files(cursor)
             return CreateView(
@@ -100,6 +103,7 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shar
         columns=columns,
         comment=comment,
         properties=properties,
+        schema_mode=schema_mode,
     )
 
 
@@ -124,17 +128,12 @@ def _read_files(cursor: Cursor) -> FilesAt:
     return FilesAt(path=paths[0], format=format_, recursive=recursive)
 
 
-def read_schema_mode(cursor: Cursor, statement: str) -> None:
-    """Reads the mode after WITH SCHEMA. Raises `UnsupportedClause` for any other than TYPE EVOLUTION."""
-    mode = cursor.take_any(*_OTHER_MODES)
-    if mode is None:
-        cursor.read("TYPE", "EVOLUTION")
-    else:
-        raise UnsupportedClause(
-            f"WITH SCHEMA {mode} in {statement}",
-            "Use WITH SCHEMA TYPE EVOLUTION, as which all views work: their columns follow the types of their tables. "
-            "ALTER VIEW … AS query takes up new columns, and CAST in the query keeps a type.",
-        )
+def _read_schema_mode(cursor: Cursor) -> SchemaMode:
+    """Reads the mode after WITH SCHEMA."""
+    words = next((words for words in _SCHEMA_MODES if cursor.take(*words)), None)
+    if words is None:
+        raise cursor.fail("BINDING, COMPENSATION, TYPE EVOLUTION or EVOLUTION is expected")
+    return SchemaMode(" ".join(words))
 
 
 def _take_view_columns(cursor: Cursor) -> tuple[ViewColumn, ...]:

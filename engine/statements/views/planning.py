@@ -20,10 +20,11 @@ from catalog.conditions import (
     TableNotFound,
     TemporaryReference,
     UnsetUnknownProperties,
+    UnsupportedClause,
     ViewColumnCount,
     ViewExpected,
 )
-from catalog.entries import ViewColumn, ViewEntry
+from catalog.entries import SchemaMode, ViewColumn, ViewEntry
 from catalog.names import TableName, ensure_new_part
 from engine.binding.bound import BoundRelation, BoundStatement, BoundView, FileView
 from engine.planning.analyzed import AnalyzedStatement
@@ -65,8 +66,9 @@ def plan_alter_view(bound: BoundStatement, statement: AlterView) -> CatalogPlan 
     if entry.foreign is not None:
         raise RestCatalogNotChanged(entry.name.catalog, f"What ALTER VIEW sets of {entry.name}")
     match change:
-        case None:
-            return CatalogPlan(change=None)
+        case SchemaMode():
+            _ensure_unique(str(entry.name), [each.source for each in entry.columns], change)
+            changed = SetViewProperties(entry.name, (), schema_mode=change)
         case SetProperties(properties=properties):
             changed = SetViewProperties(entry.name, properties)
         case UnsetProperties(keys=keys, if_exists=if_exists):
@@ -120,6 +122,8 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
             raise TemporaryReference(str(name), function.entry.name.table, "function")
     for relation in bound.relations:
         _ensure_may_stand_on(name, relation, (name,))
+    if statement.schema_mode is not None and bound.view.is_rest(name.schema_name.catalog_name):
+        raise UnsupportedClause(f"WITH SCHEMA in the REST catalog {name.catalog}", "Leave the clause out.")
     entry = ViewEntry(
         name=name,
         text=str(statement.query.text),  # without its place in the statement
@@ -129,6 +133,7 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         columns=_view_columns(name, statement.columns, analyzed.columns or ()),
         properties=statement.properties if altered is None else altered.properties,
         settings=captured_settings(state.values),
+        schema_mode=_schema_mode(statement) if altered is None else altered.schema_mode,
     )
     if statement.files is not None:
         own = {each.name: getattr(entry, each.name) for each in fields(entry)}
@@ -140,6 +145,13 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
     return CatalogPlan(change=change, tolerated=tolerated, condition=bound.condition)
 
 
+def _schema_mode(statement: CreateView) -> SchemaMode:
+    """Returns the mode of a new view. A view with a list of columns keeps their names, as in Spark."""
+    if statement.temporary or (statement.columns and statement.schema_mode is SchemaMode.EVOLUTION):
+        return SchemaMode.TYPE_EVOLUTION
+    return statement.schema_mode or SchemaMode.COMPENSATION
+
+
 def _view_columns(
     view: TableName, names: Sequence[ViewColumnName], columns: Sequence[QueryColumn]
 ) -> tuple[ViewColumn, ...]:
@@ -147,14 +159,19 @@ def _view_columns(
     if names and len(names) != len(columns):
         raise ViewColumnCount(str(view), len(names), len(columns))
     named = [(column.name, column.comment) for column in names or columns]
-    folded = [name.casefold() for name, _ in named]
-    for name, _ in named:
-        if folded.count(name.casefold()) > 1:
-            raise DuplicateViewColumn(str(view), name)
+    _ensure_unique(str(view), [name for name, _ in named])
     return tuple(
         ViewColumn(name=name, source=column.name, type=column.sql_type, comment=comment)
         for (name, comment), column in zip(named, columns, strict=True)
     )
+
+
+def _ensure_unique(view: str, names: Sequence[str], mode: SchemaMode = SchemaMode.EVOLUTION) -> None:
+    """Raises `DuplicateViewColumn` for a name that occurs twice, if the view in this mode has these names."""
+    folded = [name.casefold() for name in names]
+    for name in names:
+        if mode is SchemaMode.EVOLUTION and folded.count(name.casefold()) > 1:
+            raise DuplicateViewColumn(view, name)
 
 
 def view_entry(bound: BoundStatement, parts: tuple[str, ...]) -> ViewEntry:

@@ -96,7 +96,8 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         CreateView,
         "CREATE VIEW",
         syntax="CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] view [(columns)] [COMMENT 'text'] "
-        "[TBLPROPERTIES (…)] AS query | CREATE TEMPORARY VIEW view USING format OPTIONS (path '…') | "
+        "[TBLPROPERTIES (…)] [WITH SCHEMA {BINDING | COMPENSATION | [TYPE] EVOLUTION}] AS query | "
+        "CREATE TEMPORARY VIEW view USING format OPTIONS (path '…') | "
         "ALTER VIEW view AS query",
         example="CREATE OR REPLACE VIEW large_orders AS SELECT * FROM orders WHERE total > 1000",
         bind=_bind,
@@ -112,7 +113,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         AlterView,
         "ALTER VIEW",
         syntax="ALTER VIEW view {RENAME TO name | SET TBLPROPERTIES (…) | UNSET TBLPROPERTIES (…) | "
-        "WITH SCHEMA TYPE EVOLUTION}",
+        "WITH SCHEMA {BINDING | COMPENSATION | [TYPE] EVOLUTION}}",
         example="ALTER VIEW large_orders RENAME TO big_orders",
         bind=names_nothing,
         required_privileges=_require_alter,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from catalog.entries import SchemaMode
 from engine.runtime.statement import Statement
 from engine.sql.query.values import FilesAt, Properties, Query
 from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
@@ -37,14 +38,15 @@ class CreateView(Statement):
     columns: tuple[ViewColumn, ...] = ()
     comment: str | None = None
     properties: Properties = ()
+    schema_mode: SchemaMode | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterView(Statement):
-    """`ALTER VIEW v` with any change except its query; None is `WITH SCHEMA TYPE EVOLUTION`, which all views have."""
+    """`ALTER VIEW v` with any change except its query; a mode is `WITH SCHEMA …`."""
 
     view_parts: tuple[str, ...]
-    change: RenameTable | SetProperties | UnsetProperties | None
+    change: RenameTable | SetProperties | UnsetProperties | SchemaMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.conditions import StatementSyntaxError, UnsupportedClause, UnsupportedFunction, UnsupportedStatement
+from catalog.entries import SchemaMode
 from catalog.errors import SqlError
 from engine.runtime.statement import Statement
 from engine.sql.query.splice import splice
@@ -223,6 +224,10 @@ DDL: list[tuple[str, Statement]] = [
             cluster_by=(("a",), ("s", "b")),
         ),
     ),
+    (
+        "create table t cluster by auto",
+        CreateTable(mode=CreateMode.CREATE, table_parts=("t",), cluster_by=(), clusters_automatically=True),
+    ),
     ("create table t cluster by none", CreateTable(mode=CreateMode.CREATE, table_parts=("t",), cluster_by=())),
     (
         "create table if not exists t like s.u location '/p' using delta tblproperties (a = 'b')",
@@ -279,7 +284,7 @@ DDL: list[tuple[str, Statement]] = [
         "ALTER VIEW v UNSET TBLPROPERTIES IF EXISTS ('a', 'b')",
         AlterView(view_parts=("v",), change=UnsetProperties(keys=("a", "b"), if_exists=True)),
     ),
-    ("ALTER VIEW v WITH SCHEMA TYPE EVOLUTION", AlterView(view_parts=("v",), change=None)),
+    ("ALTER VIEW v WITH SCHEMA TYPE EVOLUTION", AlterView(view_parts=("v",), change=SchemaMode.TYPE_EVOLUTION)),
     ("drop view if exists s.v", DropView(view_parts=("s", "v"), if_exists=True)),
     ("comment on table s.t is 'x'", CommentOn(kind=Commentable.TABLE, parts=("s", "t"), comment="x")),
     ("comment on schema s is null", CommentOn(kind=Commentable.SCHEMA, parts=("s",), comment=None)),
@@ -412,8 +417,6 @@ REFUSED = [
     ("create table t (a int references u (a) on delete cascade)", UnsupportedClause),
     ("create table t (a int, unique (a))", UnsupportedClause),
     ("create table t (a int) clustered by (a) into 4 buckets", UnsupportedClause),
-    ("create table t (a int) cluster by auto", UnsupportedClause),
-    ("alter table t cluster by auto", UnsupportedClause),
     ("create table t (a int) stored as orc", UnsupportedClause),
     ("create table t (a int) row format delimited", UnsupportedClause),
     ("create table t (a int) default collation utf8_lcase", UnsupportedClause),

@@ -38,7 +38,7 @@ def test_query_has_one_scan_per_version_and_one_view_scan_per_view(planning: Pla
 
 def test_a_view_has_the_columns_that_it_was_made_with(planning: PlanningLake) -> None:
     (view,) = planning.plan(ReadPlan, "SELECT * FROM small").views
-    assert view.columns == (("a", "a"),) and not view.temporary
+    assert view.columns == (("a", "a", ""),) and not view.temporary
     assert view.label == "`spark_catalog`.`default`.`small`"
 
 

@@ -15,7 +15,7 @@ from catalog.conditions import (
     TableAlreadyExists,
     TableNotFound,
 )
-from catalog.entries import CatalogEntry, SchemaEntry, ViewColumn, ViewEntry
+from catalog.entries import CatalogEntry, SchemaEntry, SchemaMode, ViewColumn, ViewEntry
 from catalog.names import CatalogName, SchemaName, TableName
 from engine.planning.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPlan, DropTemporaryViewPlan
 from engine.planning.plans.reads import ReadPlan
@@ -84,6 +84,7 @@ def test_a_view_with_names_of_its_own(planning: PlanningLake) -> None:
         properties=(("k", "v"),),
         owner="ann",
         comment="d",
+        schema_mode=SchemaMode.COMPENSATION,
     )
 
 

@@ -27,7 +27,7 @@ public enum Schema {
       "base_row_id default_row_commit_version row_id_column row_commit_version_column field_ids"),
   VIEW(
       "relation label text columns temporary is_barrier is_hidden hides_places settings"
-          + " unlisted_columns"),
+          + " unlisted_columns schema_mode"),
   PYTHON_ROWS("relation columns keys costly paths is_stamped"),
   PARAMETER("name value type ?text ?row_value"),
   ROW_VALUE("row_type row column"),

@@ -369,8 +369,11 @@ public final class StatementRequest {
     /** Columns of its query that `*` does not include. */
     public final Set<String> unlistedColumns;
 
-    /** Columns of its query, and the names that the view gives to them. */
+    /** Columns of its query, with the names that the view gives to them and their recorded types. */
     public final List<Column> columns;
+
+    /** Mode of Spark's `WITH SCHEMA`. */
+    public final String schemaMode;
 
     View(JsonNode node) {
       Schema.VIEW.check(node);
@@ -385,10 +388,16 @@ public final class StatementRequest {
       unlistedColumns = textSet(node.get("unlisted_columns"));
       columns =
           items(node.get("columns"))
-              .map(pair -> new Column(pair.get(0).textValue(), pair.get(1).textValue()))
+              .map(View::column)
               .toList();
+      schemaMode = node.get("schema_mode").textValue();
     }
 
-    public record Column(String source, String name) {}
+    private static Column column(JsonNode parts) {
+      return new Column(
+          parts.get(0).textValue(), parts.get(1).textValue(), parts.get(2).textValue());
+    }
+
+    public record Column(String source, String name, String type) {}
   }
 }

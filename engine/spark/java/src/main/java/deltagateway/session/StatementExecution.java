@@ -477,8 +477,10 @@ public final class StatementExecution {
         throw new RejectionException("view column", column.source() + " of the view " + view.label);
     }
     List<NamedExpression> columns = new ArrayList<>();
-    for (StatementRequest.View.Column column : view.columns)
-      columns.add(PlanNodes.alias(found.get(lower(column.source())).remove(), column.name()));
+    for (StatementRequest.View.Column column : view.columns) {
+      Attribute source = found.get(lower(column.source())).remove();
+      columns.add(PlanNodes.alias(ViewColumns.withType(source, column, view), column.name()));
+    }
     return columns;
   }
 

@@ -169,12 +169,14 @@ class StatementRequestTest {
   void viewHasItsColumnsAndSettings() throws Exception {
     ObjectNode node = request();
     ObjectNode view = (ObjectNode) node.at("/views/0");
-    view.putArray("columns").addArray().add("a").add("b");
+    view.putArray("columns").addArray().add("a").add("b").add("int");
+    view.put("schema_mode", "BINDING");
     view.putArray("settings").addArray().add("spark.sql.ansi.enabled").add("false");
     ((ArrayNode) view.get("unlisted_columns")).add("c");
     view.put("temporary", true).put("hides_places", true);
     StatementRequest.View parsed = parsed(node).views[0];
-    assertEquals(List.of(new StatementRequest.View.Column("a", "b")), parsed.columns);
+    assertEquals(List.of(new StatementRequest.View.Column("a", "b", "int")), parsed.columns);
+    assertEquals("BINDING", parsed.schemaMode);
     assertEquals(Map.of("spark.sql.ansi.enabled", "false"), parsed.settings);
     assertEquals(Set.of("c"), parsed.unlistedColumns);
     assertEquals("main.V", parsed.label);

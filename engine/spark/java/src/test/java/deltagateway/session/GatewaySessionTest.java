@@ -304,9 +304,9 @@ class GatewaySessionTest {
     ObjectNode request =
         withView("SELECT * FROM v", "SELECT id AS A, id + 1 AS b, id + 2 AS a FROM range(3)");
     ArrayNode columns = ((ObjectNode) request.at("/views/0")).putArray("columns");
-    columns.addArray().add("a").add("x");
-    columns.addArray().add("B").add("y");
-    columns.addArray().add("a").add("z");
+    columns.addArray().add("a").add("x").add("bigint");
+    columns.addArray().add("B").add("y").add("bigint");
+    columns.addArray().add("a").add("z").add("bigint");
     JsonNode header = header(session.run(request.toString()));
     assertEquals("[\"x\", \"y\", \"z\"]", header.get("columns").findValues("name").toString());
     columns.remove(2);
