@@ -127,6 +127,8 @@ _LOCAL_CONF = MappingProxyType(
     {
         "spark.authenticate": "true",
         "spark.broadcast.blockSize": "256k",
+        # Executors elsewhere do not have the class when they start.
+        "spark.hadoop.fs.file.impl": "deltagateway.write.PosixLocalFileSystem",
         "spark.network.crypto.cipher": "AES/GCM/NoPadding",
         "spark.network.crypto.enabled": "true",
         "spark.task.maxDirectResultSize": "16m",
