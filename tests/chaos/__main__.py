@@ -32,6 +32,8 @@ from tests.chaos.rig import CRASHES_MAX, Rig, running_statements, small_disk
 from tests.gateway.http.conftest import eventually
 from tests.paths import ROOT
 
+# The servers' output of rounds with violations or tracebacks.
+LOGS = ROOT / ".bench" / "chaos"
 RESULTS = ROOT / "tests" / "bench" / "results" / "chaos.txt"
 # Consecutive points in one environment.
 ROUND = 5
@@ -81,17 +83,21 @@ class Round:
     clients: Sequence[str]
     expects_recovery: bool
     model: Model = field(default_factory=Model)
+    has_violations: bool = False
 
     def points(self, rig: Rig, numbers: Sequence[int], end: float) -> Iterator[Point]:
         """Yields the points until `end`; the last one has the violations of the processes' end as well."""
         for number in numbers:
             point = self._point(rig, number)
+            self.has_violations |= bool(point.violations)
             is_last = number == numbers[-1] or time.monotonic() > end
             if is_last:
                 left = rig.close()
                 tracebacks = sum(gateway.output.count("Traceback") for gateway in rig.gateways)
                 counts = Counter(point.counts) + Counter({"tracebacks": tracebacks})
                 point = replace(point, violations=(*point.violations, *left), counts=counts)
+                if tracebacks or self.has_violations or left:
+                    save_output(rig, f"{self.seed}-{number}")
             yield point
             if is_last:
                 return
@@ -127,6 +133,12 @@ class Round:
         if self.expects_recovery:
             found += [f"{name} {counts[name]}" for name in LOST if counts[name]]
         return Point(self.seed, number, kind, round(time.monotonic() - began), counts, tuple(found))
+
+
+def save_output(rig: Rig, name: str) -> None:
+    LOGS.mkdir(parents=True, exist_ok=True)
+    for number, gateway in enumerate(rig.gateways):
+        (LOGS / f"{name}-gateway{number}.log").write_text(gateway.output)
 
 
 @contextmanager

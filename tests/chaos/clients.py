@@ -18,6 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import impala.dbapi
+from impala.error import HiveServer2Error
 from pyhive import hive
 from thrift.transport.TTransport import TTransportException
 
@@ -28,11 +30,20 @@ from tests.clients.http_client import HttpClient
 from tests.paths import ROOT
 
 RECOVER_S = 240
-TIMEOUT_S = 20
+# Seconds without an answer after which a client gives up a request, and a statement whose driver waits for its end.
+TIMEOUT_S, STATEMENT_S = 20, 60
 PAGE_ROWS = 400
 HASHED_ROWS = 300_000
 # Counted results that are violations if recovery is expected.
-LOST = ("unknown statement", "unknown session", "unknown operation", "failed: SPARK_RESTARTING")
+LOST = (
+    "unknown statement",
+    "unknown session",
+    "unknown operation",
+    "failed: SPARK_RESTARTING",
+    "failed: SERVER_SHUTTING_DOWN",
+    "failed: CANCELED",
+    "failed: CLOSED",
+)
 _UNFINISHED = ("PENDING", "RUNNING")
 _MAYBE = "OUTCOME_UNKNOWN"
 T = TypeVar("T")
@@ -377,7 +388,7 @@ class PyHiveWriter(Client):
         try:
             if self.connection is None:
                 self.connection = hive.connect("127.0.0.1", self.target.thrift, username="ada")
-                self.connection._transport._trans.setTimeout(1000 * TIMEOUT_S)
+                self.connection._transport._trans.setTimeout(1000 * STATEMENT_S)
             elif not self.connection._transport.isOpen():
                 self.connection._transport.open()
         except (TTransportException, OSError, EOFError, hive.OperationalError) as error:
@@ -410,6 +421,61 @@ class PyHiveWriter(Client):
         self.connection = None
 
 
+class ImpylaReader(Client):
+    """Reads pages by impyla's cursor, which opens its socket again for the next call once it is closed."""
+
+    connection: Any = None
+
+    def step(self) -> None:
+        try:
+            if self.connection is None:
+                port = self.target.thrift
+                self.connection = impala.dbapi.connect("127.0.0.1", port, auth_mechanism="NOSASL", timeout=STATEMENT_S)
+            self._read(self.connection.cursor())
+        except (HiveServer2Error, impala.dbapi.OperationalError) as error:
+            self.connection = None  # its session has ended
+            if "INVALID_HANDLE" in str(error):
+                self.counts["unknown session"] += 1
+                raise Forgotten(str(error)) from error
+            raise Rejected(str(error)) from error
+        except (TTransportException, OSError, EOFError) as error:
+            self._close_socket()
+            raise Disconnected(str(error)) from error
+
+    def _read(self, cursor: Any) -> None:
+        number = self.model.next_number()
+        cursor.execute(f"SELECT id, text, {number} AS number FROM {PAGES} VERSION AS OF 0 ORDER BY id")
+        cursor.arraysize = PAGE_ROWS
+        position, is_lost = 0, False
+        while position < PAGES_ROWS:
+            try:
+                page = cursor.fetchmany(PAGE_ROWS)
+            except (TTransportException, OSError, EOFError):
+                self._close_socket()
+                self.counts["disconnected"] += 1
+                is_lost = True
+                time.sleep(0.3)
+                continue
+            if is_lost and page and page[0][0] == position + PAGE_ROWS:
+                self.counts["page of lost answer skipped"] += 1
+                position += PAGE_ROWS
+            is_lost = False
+            ensure_page(self, position, [row[0] for row in page], [row[1] for row in page])
+            position += len(page) or PAGES_ROWS
+            self.counts["pages"] += 1
+            time.sleep(0.1)
+        cursor.close()
+
+    def close(self) -> None:
+        if self.connection is not None:
+            with suppress(Exception):
+                self.connection.close()
+
+    def _close_socket(self) -> None:
+        if self.connection is not None:
+            self.connection.service.client._iprot.trans.close()
+
+
 class ShellWriter(Client):
     """Appends by the shell, a process per statement: its exit code says if the statement succeeded."""
 
@@ -435,6 +501,7 @@ CLIENTS: dict[str, type[Client]] = {
     "hs2 writer": Hs2Writer,
     "hs2 reader": Hs2Reader,
     "pyhive writer": PyHiveWriter,
+    "impyla reader": ImpylaReader,
     "shell writer": ShellWriter,
 }
 

@@ -19,6 +19,13 @@ from tests.soak.front_ends import ANONYMOUS, Api, Login
 from tests.soak.load import SETUP
 
 _JWT_S = 3600
+# The user of a JWT is another principal than the one with a password.
+_GRANTS = (
+    "GRANT USE CATALOG ON CATALOG spark_catalog TO `account users`",
+    "GRANT USE SCHEMA, SELECT, MODIFY ON SCHEMA default TO `account users`",
+)
+# jcmd attaches to Java to measure it.
+_CONF = '{"spark.driver.extraJavaOptions" = "-XX:-DisableAttachMechanism"}'
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ def served(folder: Path, has_users: bool, **settings: str) -> Iterator[Served]:
     for name in ("lake", "local", "catalog"):
         (folder / name).mkdir(mode=0o700)
     with ExitStack() as stack:
-        environment = {"GATEWAY_SPARK_LOCAL_DIR": str(folder / "local"), **settings}
+        environment = {"GATEWAY_SPARK_LOCAL_DIR": str(folder / "local"), "GATEWAY_SPARK_CONF": _CONF, **settings}
         if has_users:
             issuer = stack.enter_context(provider())
             environment |= {
@@ -60,7 +67,7 @@ def served(folder: Path, has_users: bool, **settings: str) -> Iterator[Served]:
                     lambda: Login("jwt", "ann", issuer.token(exp=int(time.time()) + _JWT_S)),
                 ]
             setup = Api(ports, password)
-            for text in SETUP:
+            for text in (*SETUP, *(_GRANTS if has_users else ())):
                 setup.run(text)
             setup.close()
             yield Served(process, ports, logins)

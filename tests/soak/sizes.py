@@ -33,12 +33,12 @@ def measured(process: ServerProcess) -> dict[str, int]:
     total = _jcmd(java, "GC.class_histogram").strip().splitlines()[-1]  # Total <objects> <bytes>
     heap = _jcmd(java, "GC.heap_info")
     metaspace = next(line for line in heap.splitlines() if "Metaspace" in line)
-    classes = _jcmd(java, "VM.classloader_stats").strip().splitlines()[-1]
-    loaded = [int(number) for number in _NUMBER.findall(classes.partition("=")[2])]
+    # Total = <loaders> <classes> <bytes> …
+    loaders = next(line for line in _jcmd(java, "VM.classloader_stats").splitlines() if line.startswith("Total ="))
     return {
         "java live heap": int(total.split()[2]) >> 10,
         "java metaspace": int(_NUMBER.findall(metaspace)[0]),
-        "java classes": loaded[1],
+        "java classes": int(_NUMBER.findall(loaders)[1]),
         "java threads": _threads(java),
         "java files": len(_files(java)),
         "python private memory": _private_kib(python),
