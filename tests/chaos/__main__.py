@@ -132,7 +132,8 @@ class Round:
         found += [*self.model.settle(rig.lake), *log_damage(rig.lake)]
         if self.expects_recovery:
             found += [f"{name} {counts[name]}" for name in LOST if counts[name]]
-        return Point(self.seed, number, kind, round(time.monotonic() - began), counts, tuple(found))
+        name = f"{kind} with recovery" if self.expects_recovery else kind
+        return Point(self.seed, number, name, round(time.monotonic() - began), counts, tuple(found))
 
 
 def save_output(rig: Rig, name: str) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import re
 import secrets
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--clients", type=int, default=CLIENTS, help="of the case groups")
     options.add_argument("--results", type=Path, default=RESULTS)
     given = options.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the server too
     seed = given.seed or secrets.token_hex(4)
     with tempfile.TemporaryDirectory(prefix="soak") as folder:
         outcome = CASES[given.case](Run(Path(folder), seed, given.minutes, given.clients))

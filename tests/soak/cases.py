@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.chaos.proxy import Proxy
 from tests.clients.http_client import API
+from tests.gateway.http.conftest import eventually
 from tests.soak.front_ends import ANONYMOUS, FRONT_ENDS, Hs2, Login, StatementError
 from tests.soak.load import Load
 from tests.soak.served import served
@@ -24,6 +25,8 @@ WORKERS = 8
 # The share of a run before the first measurement.
 WARM = 0.3
 GROUPS, CLIENTS = 10, 500
+# Clients that connect at the same time, and the time until all have connected.
+CONNECTING, START_S = 100, 600
 PAUSE_S, IDLE_S = 120.0, 300.0
 _SHORT = "SELECT count(sha2(cast(id + {n} AS string), 256)) FROM range(20000)"
 _LONG = "SELECT count(sha2(cast(id + {n} AS string), 256)) FROM range(4000000)"
@@ -76,12 +79,15 @@ def groups(run: Run) -> Outcome:
     latencies: list[float] = []
     violations: list[str] = []
     with served(run.folder, False, **settings) as server:
-        stop, all_open = threading.Event(), threading.Barrier(GROUPS * (run.clients // GROUPS) + 1)
+        stop, start, connecting = threading.Event(), threading.Event(), threading.Semaphore(CONNECTING)
+        connected: list[str] = []
 
         def work(group: int, user: str, is_long: bool) -> None:
             try:
-                connection = Hs2(server.ports, Login(ANONYMOUS, user, "x"))
-                all_open.wait(600)
+                with connecting:
+                    connection = Hs2(server.ports, Login(ANONYMOUS, user, "x"))
+                connected.append(user)
+                start.wait(START_S)
                 number = 0
                 while not stop.is_set():
                     number, began = number + 1, time.monotonic()
@@ -100,7 +106,8 @@ def groups(run: Run) -> Outcome:
         ]
         for thread in threads:
             thread.start()
-        all_open.wait(600)
+        eventually(lambda: len(connected) + len(violations) == len(threads), START_S)
+        start.set()
         time.sleep(60 * run.minutes)
         stop.set()
         for thread in threads:
