@@ -31,10 +31,12 @@ QUERIES ?= 500
 MINUTES ?= 60
 FIRST ?= 0
 JUNIT ?=
+CHAOS ?=
+SOAK ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-java test-rules test-slow test-clients fuzz-tables lint format lock conditions reference screenshots docs bench coverage mutation oracle clean java chromium minio
+.PHONY: help install serve chaos soak check test test-java test-rules test-slow test-clients fuzz-tables lint format lock conditions reference screenshots docs bench coverage mutation oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +120,12 @@ coverage: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run the tests an
 
 mutation: $(VENV)/.installed-test ## change the code and count the changes that no test notices, MUTATION="--packages commit --sample 50"
 	$(RUN) tests.mutation $(MUTATION)
+
+chaos: $(VENV)/.installed-test $(VENV)/.prepared ## kill and pause processes under load and compare the rows, CHAOS="--seed text --minutes 30 --kinds kill-gateway cut"
+	$(RUN) tests.chaos $(CHAOS)
+
+soak: $(VENV)/.installed-test $(VENV)/.prepared ## run a mixed load and measure what it leaves in the processes, SOAK="--case mixed --minutes 45 --seed text"
+	$(RUN) tests.soak $(SOAK)
 
 oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) $(REST_ORACLE)/.installed $(S3A_ORACLE)/.installed ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)

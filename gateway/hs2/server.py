@@ -31,7 +31,8 @@ from gateway.registry import Registry
 logger = logging.getLogger(__name__)
 
 _FATAL_ACCEPT = frozenset((errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EOPNOTSUPP))
-_BACKLOG = 128
+# As many as connections may be open: the kernel resets clients beyond it, such as pools that reconnect after a restart.
+_BACKLOG = 2000
 _JOIN_S = 5.0
 _KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
@@ -43,7 +44,7 @@ class ThriftSettings:
     `listener` is the port's socket if it is already open.
     """
 
-    connections_max: int = 2000
+    connections_max: int = _BACKLOG
     connections_per_address_max: int = 1000
     message_bytes_max: int = 32 << 20
     tls: TlsServer | None = None

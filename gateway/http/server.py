@@ -43,7 +43,8 @@ from gateway.http.wsgi import run_application
 from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
 from gateway.process.tls import TlsServer
 
-_BACKLOG = 512
+# As many as connections may be open: the kernel resets clients beyond it.
+_BACKLOG = 1000
 _STOP_S = 5.0
 _THRIFT_THREADS = 4
 # Threads that create download pieces, which take CPU time and memory; short requests do not wait for them.

@@ -6,7 +6,7 @@ import io
 import json
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -29,10 +29,12 @@ class HttpClient:
 
     port: int
     session_id: str | None = None
+    # Seconds without a byte of the response after which a request fails.
+    timeout_s: float = 90
 
     def session(self, **settings: str) -> HttpClient:
         opened = self.ask("POST", "/sessions", {"session_confs": settings})
-        return HttpClient(self.port, opened["session_id"])
+        return replace(self, session_id=opened["session_id"])
 
     def close(self) -> None:
         if self.session_id:
@@ -87,7 +89,7 @@ class HttpClient:
         url = f"http://127.0.0.1:{self.port}{API}{path}"
         request = urllib.request.Request(url, content, {"Content-Type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=90) as response:
+            with urllib.request.urlopen(request, timeout=self.timeout_s) as response:
                 answer: dict[str, Any] = json.loads(response.read() or b"{}")
         except urllib.error.HTTPError as error:
             raise HttpRefused(error.code, json.loads(error.read())) from error

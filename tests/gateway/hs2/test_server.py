@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +21,7 @@ from gateway.hs2 import transport
 from gateway.hs2.gen import TCLIService
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.messages import encode_struct, format_header
-from gateway.hs2.server import ThriftServer, ThriftSettings
+from gateway.hs2.server import ThriftServer, ThriftSettings, listen
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import connect, log_in, open_session, read_all, sasl_frame, serving, unframed_client
@@ -301,3 +302,14 @@ def test_stopping_hangs_up_on_everybody(engine: ArrowEngine) -> None:
         assert registry.sessions() == () and server.connection_count() == 0
         with pytest.raises(OSError):
             connect(port)
+
+
+def test_hundreds_of_clients_that_connect_at_once_are_not_reset() -> None:
+    with listen("127.0.0.1", 0) as listener, ExitStack() as stack:
+        clients = [
+            stack.enter_context(socket.create_connection(listener.getsockname(), DEADLINE_S)) for _ in range(600)
+        ]
+        for client in clients:
+            client.sendall(b"x")
+        accepted = [stack.enter_context(listener.accept()[0]) for _ in clients]
+        assert {connection.recv(1) for connection in accepted} == {b"x"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import struct
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -278,3 +279,11 @@ def test_a_body_that_ends_early_does_not_look_whole(version: str, is_reset: bool
                 client.recv(1 << 16)
         else:
             assert b"0\r\n\r\n" not in incoming + read_all(client)
+
+
+def test_as_many_clients_can_wait_to_be_accepted_as_connections_may_be_open() -> None:
+    limit_at = 28  # tcpi_sacked of tcp_info, which is the length of the queue of a listening socket
+    with serving_http() as live:
+        assert live.server.listener
+        information = live.server.listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 64)
+    assert struct.unpack_from("I", information, limit_at) == (HttpLimits().connections_max,)

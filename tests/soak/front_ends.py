@@ -1,0 +1,151 @@
+"""Connections of each front end with each authentication method: connect, run a statement, close."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyhive import hive
+from thrift.transport.THttpClient import THttpClient
+
+from tests.clients.http_client import API
+
+TIMEOUT_S = 300.0
+ANONYMOUS = "anonymous"
+_UNFINISHED = ("PENDING", "RUNNING")
+
+
+class StatementError(Exception):
+    """The server's error for a statement; the text is its message."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """A user's secret for a method: a password, an access token or a JWT; none if `method` is anonymous."""
+
+    method: str
+    user: str
+    secret: str
+
+    @property
+    def header(self) -> str:
+        if self.method in (ANONYMOUS, "password"):
+            return "Basic " + base64.b64encode(f"{self.user}:{self.secret}".encode()).decode()
+        return f"Bearer {self.secret}"
+
+
+class Connection(ABC):
+    """An open connection; `run` raises `StatementError` for the server's errors."""
+
+    @abstractmethod
+    def __init__(self, ports: Mapping[str, int], login: Login) -> None:
+        """Connects, and opens a session."""
+
+    @abstractmethod
+    def run(self, text: str) -> int:
+        """Returns the number of rows, which are all read."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class Api(Connection):
+    """The statement API in a session, over one connection that is kept alive."""
+
+    def __init__(self, ports: Mapping[str, int], login: Login) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", ports["http"], timeout=TIMEOUT_S)
+        self._headers = {"Content-Type": "application/json", "Authorization": login.header}
+        self._session = self.ask("POST", f"{API}/sessions", {"session_confs": {}})["session_id"]
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        self._connection.request(method, path, json.dumps(body) if body is not None else None, self._headers)
+        answer = self._connection.getresponse()
+        content = answer.read()
+        if answer.status >= 400:
+            raise StatementError(content.decode())
+        return json.loads(content or b"{}") if "json" in answer.headers.get("Content-Type", "json") else content
+
+    def run(self, text: str) -> int:
+        body = {"statement": text, "wait_timeout": "10s", "session_id": self._session}
+        answer = self.ask("POST", f"{API}/statements", body)
+        path = f"{API}/statements/{answer['statement_id']}"
+        while answer["status"]["state"] in _UNFINISHED:
+            answer = self.ask("GET", f"{path}?wait_timeout=10s")
+        if answer["status"]["state"] != "SUCCEEDED":
+            raise StatementError(answer["status"].get("error", {}).get("message", answer["status"]["state"]))
+        result = answer.get("result", {})
+        count = len(result.get("data_array", []))
+        while result.get("next_chunk_index") is not None:
+            result = self.ask("GET", f"{path}/result/chunks/{result['next_chunk_index']}")
+            count += len(result["data_array"])
+        return count
+
+    def close(self) -> None:
+        self.ask("DELETE", f"{API}/sessions/{self._session}")
+        self._connection.close()
+
+
+CONSOLE_ROUTES = (
+    ("GET", "/", None),
+    ("GET", "/api/2.0/catalog/schemas?catalog=spark_catalog", None),
+    ("GET", "/api/2.0/catalog/tables?catalog=spark_catalog&schema=default", None),
+    ("GET", "/api/2.0/catalog/table?catalog=spark_catalog&schema=default&table=numbers", None),
+    ("GET", f"{API}/history/queries?max_results=20", None),
+    ("GET", f"{API}/sessions", None),
+    ("POST", f"{API}/parse", {"statement": "SELECT 1; SELECT 2"}),
+    ("GET", "/api/2.0/catalog/functions?catalog=spark_catalog", None),
+)
+
+
+class Console(Api):
+    """The requests of the console's pages, before each statement."""
+
+    requests = 0
+
+    def run(self, text: str) -> int:
+        self.ask(*CONSOLE_ROUTES[self.requests % len(CONSOLE_ROUTES)])
+        self.requests += 1
+        return super().run(text)
+
+
+class Hs2(Connection):
+    """HiveServer2 in the binary transport, by PyHive."""
+
+    def __init__(self, ports: Mapping[str, int], login: Login) -> None:
+        self.opened = self.connect(ports, login)
+
+    def connect(self, ports: Mapping[str, int], login: Login) -> Any:
+        password = {} if login.method == ANONYMOUS else {"password": login.secret, "auth": "LDAP"}
+        return hive.connect("127.0.0.1", ports["thrift"], username=login.user, **password)
+
+    def run(self, text: str) -> int:
+        cursor = self.opened.cursor()
+        try:
+            cursor.execute(text)
+            return len(cursor.fetchall()) if cursor.description else 0
+        except hive.OperationalError as error:
+            status = getattr(error.args[0], "status", None)
+            raise StatementError(str(status.errorMessage if status else error)) from error
+        finally:
+            cursor.close()
+
+    def close(self) -> None:
+        self.opened.close()
+
+
+class Hs2Http(Hs2):
+    """HiveServer2 over HTTP, by PyHive with a header."""
+
+    def connect(self, ports: Mapping[str, int], login: Login) -> Any:
+        client = THttpClient(f"http://127.0.0.1:{ports['http']}/cliservice")
+        client.setTimeout(1000 * TIMEOUT_S)
+        client.setCustomHeaders({"Authorization": login.header})
+        return hive.connect(thrift_transport=client)
+
+
+FRONT_ENDS: dict[str, type[Connection]] = {"api": Api, "console": Console, "hs2": Hs2, "hs2-http": Hs2Http}
