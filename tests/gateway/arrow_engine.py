@@ -272,7 +272,9 @@ class ArrowEngine:
 
     def restore_session(self, identity: Identity, saved: Mapping[str, object]) -> ArrowSession:
         self.stall()
-        session = ArrowSession(self, identity, **msgspec.convert(saved, SavedArrowSession))
+        state = msgspec.convert(saved, SavedArrowSession)
+        session = ArrowSession(self, identity, state["settings"], state["catalog"], state["schema"])
+        session.statement_timeout_s = state["statement_timeout_s"]
         self.sessions.append(session)
         return session
 
@@ -291,8 +293,8 @@ class SavedArrowSession(TypedDict):
     """The saved state of an `ArrowSession`."""
 
     settings: dict[str, str]
-    current_catalog: str
-    current_schema: str
+    catalog: str
+    schema: str
     statement_timeout_s: float
 
 
@@ -317,8 +319,8 @@ class ArrowSession:
     def saved_state(self) -> dict[str, object]:
         return {
             "settings": self.settings,
-            "current_catalog": self.current_catalog,
-            "current_schema": self.current_schema,
+            "catalog": self.current_catalog,
+            "schema": self.current_schema,
             "statement_timeout_s": self.statement_timeout_s,
         }
 
