@@ -3382,6 +3382,24 @@ class StateLost(SqlError):
     """STATE_LOST, SQLSTATE 57P01"""
     def __init__(self) -> None: ...
 
+class ForwardedRequestRefused(SqlError):
+    """FORWARDED_REQUEST_REFUSED, SQLSTATE 28000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class GatewayConnectionLost(SqlError):
+    """GATEWAY_CONNECTION_LOST, SQLSTATE 08006"""
+    def __init__(self) -> None: ...
+
+class SessionInTransfer(SqlError):
+    """SESSION_IN_TRANSFER, SQLSTATE 57P03"""
+    seconds: float
+    def __init__(self, seconds: float) -> None: ...
+
+class SessionNotHere(SqlError):
+    """SESSION_NOT_HERE, SQLSTATE 57P03"""
+    def __init__(self) -> None: ...
+
 class StatementInterrupted(SqlError):
     """STATEMENT_INTERRUPTED, SQLSTATE 57P01"""
     def __init__(self) -> None: ...

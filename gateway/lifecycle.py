@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from catalog.errors import SqlError
+from gateway.forwarding.forwarder import Forwarder
 from gateway.observability.traffic import Traffic
 from gateway.registry import Registry
 
@@ -40,6 +41,8 @@ class Lifecycle:
         """Begins at STARTING; `restarts` is the number of restarts after a crash."""
         self.restarts = restarts
         self.traffic = Traffic()
+        # Set before READY if there may be other gateways.
+        self.forwarder: Forwarder | None = None
         self._lock = threading.Lock()
         self._phase = Phase.STARTING
         self._registry: Registry | None = None

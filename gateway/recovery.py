@@ -25,7 +25,7 @@ from typing import Protocol
 from catalog.conditions import SessionNotFound, StatementInterrupted
 from catalog.errors import SqlError
 from engine.engine import Engine, EngineSession
-from engine.runtime.identity import Identity, Method, Scope
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
@@ -41,10 +41,9 @@ from gateway.sessions.recorder import StatementRecorder
 from gateway.sessions.requested import Repetition, RequestedStatement, WantedResult
 from gateway.sessions.session import Origin, Session
 from gateway.state.errors import RecordedError
-from gateway.state.journal import Journal, StateStore
+from gateway.state.journal import Journal, Places, StateStore
 from gateway.state.records import (
     Record,
-    SavedIdentity,
     SavedParameter,
     SavedResult,
     SessionChanged,
@@ -53,6 +52,7 @@ from gateway.state.records import (
     StatementEnded,
     StatementRecorded,
     VersionsRead,
+    restored_identity,
 )
 from gateway.state.results import file_names, restored_stream
 
@@ -60,8 +60,6 @@ logger = logging.getLogger(__name__)
 
 Through = Callable[[ResultStream], ResultStream]
 Attach = Callable[[Operation], None]
-# Each result's next rows by statement, as `read_positions` returns them.
-Places = Mapping[uuid.UUID, SentRows]
 
 
 class FrontEnd(Protocol):
@@ -95,14 +93,13 @@ class Recovery:
         is left out, with a line in the log.
         """
         count, used = 0, set[str]()
-        for journal, records, positions in self._state.take_over():
+        for journal, records, positions in self._state.take_over(used):
             try:
                 self._restore(journal, records, positions, used)
                 count += 1
             except Exception:
                 logger.exception("a session of a former process cannot be restored")
                 journal.remove()
-        self._state.remove_unused(used)
         if count:
             logger.info("restored %d sessions of a former process", count)
         return count
@@ -115,7 +112,7 @@ class Recovery:
         used: set[str],
     ) -> None:
         opened, state, statements = _read(records)
-        identity = _identity(opened.identity)
+        identity = restored_identity(opened.identity)
         engine_session = DeferredSession(self._registry.engine, identity, state)
         session = self._registry.restore_session(uuid.UUID(opened.id), identity, engine_session)
         session.origin = Origin(opened.wire, opened.peer, opened.user_agent)
@@ -216,19 +213,6 @@ def _read(records: Sequence[Record]) -> tuple[SessionOpened, dict[str, object], 
             case SessionOpened():
                 pass  # the first one counts
     return opened, state, statements
-
-
-def _identity(saved: SavedIdentity) -> Identity:
-    return Identity(
-        principal=saved.principal,
-        groups=frozenset(saved.groups),
-        is_admin=saved.is_admin,
-        method=Method(saved.method),
-        real_user=saved.real_user,
-        client_id=saved.client_id,
-        scopes=frozenset(map(Scope, saved.scopes)),
-        expires_ms=saved.expires_ms,
-    )
 
 
 def _requested(recorded: StatementRecorded) -> RequestedStatement:

@@ -47,14 +47,11 @@ from gateway.sessions.call_context import working_for
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import Operation
-from gateway.sessions.session import Origin, Session
+from gateway.sessions.session import POLLED_WIRE, Origin, Session
 from gateway.sessions.statement_threads import StatementThreads
 from gateway.state.journal import StateStore
 
 logger = logging.getLogger(__name__)
-
-# The wire of sessions whose clients are seen by their requests alone: the statement API, and the console.
-_POLLED_WIRE = "http"
 
 READ_AFTER_EXPIRY_S = 600.0
 
@@ -102,12 +99,23 @@ class Registry:
         self.counters = Counters()
         self._threads = StatementThreads(limits, engine.restart, lambda: engine.left_statements)
         self._draining = threading.Event()
+        # Set before the sessions are left to another process.
+        self._suspended = threading.Event()
         self._reaper = supervised_thread("reaper", self._reap_loop, self._draining.is_set, on_death)
         self._reaper.start()
 
     @property
     def is_draining(self) -> bool:
         return self._draining.is_set()
+
+    @property
+    def is_suspended(self) -> bool:
+        """Returns True if the sessions were left to another process: their statements here are cancelled."""
+        return self._suspended.is_set()
+
+    def holds(self, object_id: uuid.UUID) -> bool:
+        """Returns True if there is a session or an operation with this id, of any identity."""
+        return object_id in self._sessions or object_id in self._owners or object_id in self._retired
 
     @property
     def abandoned_count(self) -> int:
@@ -284,6 +292,7 @@ class Registry:
             for operation in self.operations():
                 self._drop_operation(operation.id)
         else:
+            self._suspended.set()
             with self._lock:
                 retired = [session for session, _ in self._retired.values()]
             for session in (*self.sessions(), *retired):
@@ -432,7 +441,7 @@ class Registry:
     def _cancel_unpolled(self, session: Session, now: float) -> None:
         """Cancels statements whose client may be gone: nothing but requests shows that an HTTP client is there."""
         limit_s = self.limits.statement_unpolled_s
-        if session.origin.wire != _POLLED_WIRE or not limit_s:
+        if session.origin.wire != POLLED_WIRE or not limit_s:
             return
         cancellation = StatementCancelled(cause=f", because its client sent no request for {limit_s:g} s")
         for operation in session.operations():

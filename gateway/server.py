@@ -38,6 +38,8 @@ from gateway.authenticators.start import make_authenticator, open_issuer, open_o
 from gateway.configuration.catalogs import open_rest_catalogs, open_rest_policy
 from gateway.configuration.config import Config
 from gateway.configuration.storage import open_credentials
+from gateway.forwarding.forwarder import Forwarder
+from gateway.forwarding.signed_calls import CallSigner
 from gateway.hs2.server import ThriftServer, ThriftSettings, listen
 from gateway.hs2.service import FRONT_END as THRIFT
 from gateway.http.app import BODY_BYTES_MAX, HttpOptions, create_app
@@ -47,7 +49,7 @@ from gateway.http.delivery import FRONT_END as STATEMENTS
 from gateway.http.hosts import KnownHosts
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
-from gateway.http.staged_links import LinkSigner, StagedLinks
+from gateway.http.staged_links import LinkSigner, StagedLinks, link_signer
 from gateway.http.thrift_route import ThriftRoute
 from gateway.http.uploads import Uploads
 from gateway.lifecycle import Lifecycle, Ports
@@ -56,11 +58,13 @@ from gateway.observability.tracing import make_tracer
 from gateway.process.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
 from gateway.process.supervision import OnDeath, ignore_death
 from gateway.process.tls import TlsFiles, TlsServer
-from gateway.recovery import FrontEnd, Recovery
+from gateway.recovery import Recovery
 from gateway.registry import Registry
 from gateway.results.result_store import ResultStore
+from gateway.state.addresses import Address, internal_address
 from gateway.state.folder import StateFolder
 from gateway.state.journal import StateStore
+from gateway.take_over import TakeOver
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +109,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
     return open_engine(options, progress, on_failure)
 
 
-def open_spool(config: Config, parts: ExitStack) -> tuple[Spool, StateStore | None]:
+def open_spool(config: Config, folder: StateFolder | None, parts: ExitStack) -> tuple[Spool, StateStore | None]:
     """Opens the spool for results that wait to be fetched: in the state folder, or next to Spark's local files."""
     results = SpoolBudget(
         config.results.disk_bytes_max,
@@ -113,7 +117,7 @@ def open_spool(config: Config, parts: ExitStack) -> tuple[Spool, StateStore | No
         setting="results.disk_bytes_max",
         owner_setting="results.disk_bytes_per_user_max",
     )
-    if not config.state_folder:
+    if folder is None:
         spool = OwnedSpool(config.spark.local_dir or None, results)
         parts.callback(spool.close)
         return spool, None
@@ -123,7 +127,7 @@ def open_spool(config: Config, parts: ExitStack) -> tuple[Spool, StateStore | No
         setting="state.bytes_max",
         owner_setting="state.bytes_per_user_max",
     )
-    state = StateStore(StateFolder(Path(config.state_folder)), records, results, _end_process)
+    state = StateStore(folder, records, results, _end_process)
     parts.callback(state.close)
     return state.spool, state
 
@@ -156,6 +160,7 @@ class Server:
         self._on_death = on_death
         self._lifecycle = Lifecycle(restarts)
         self._parts = ExitStack()
+        self._take_over: TakeOver | None = None
 
     def start(self) -> Ports:
         """Starts everything; returns when clients can connect. Raises one error, after cleaning up."""
@@ -205,8 +210,12 @@ class Server:
         self._lifecycle.become_draining()
         with self._parts:  # whatever error a statement's end raises, Spark and the ports are released
             self._progress("draining: no new statements, running ones may end")
+            if self._take_over is not None:
+                self._take_over.stop()  # other gateways continue with the sessions that are left
             if registry := self._lifecycle.registry:
                 registry.drain(self._config.server.drain_deadline_s)
+                if registry.state is not None:
+                    registry.state.release()  # before Spark ends, so that the sessions continue elsewhere at once
             self._progress("stopping")
 
     def _start(self, parts: ExitStack) -> Ports:
@@ -227,7 +236,10 @@ class Server:
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         staged = StagedLinks(LinkSigner(lifetime_s=self._config.results.link_lifetime_s))
+        folder = StateFolder(Path(self._config.state_folder)) if self._config.state_folder else None
+        call_signer = CallSigner(folder.key) if folder is not None else None
         options = HttpOptions(
+            call_signer=call_signer,
             staged=staged,
             threads=config.http_threads,
             hosts=hosts,
@@ -241,15 +253,15 @@ class Server:
             console=load_console(),
         )
         app = create_app(self._lifecycle, authenticator, options)
-        signer = LinkSigner(lifetime_s=self._config.results.link_lifetime_s)
+        signer = link_signer(self._config.results.link_lifetime_s, call_signer)
         links = RowLinkMaker(signer=signer, staged=staged, public_url=config.public_url)
-        calls = ThriftRoute(authenticator, hosts, links)
-        http_settings = self._http_settings(tls)
-        http = HttpServer(app, calls, config.host, config.http_port, settings=http_settings, on_death=self._on_death)
+        calls = ThriftRoute(authenticator, hosts, links, call_signer)
+        settings = self._http_settings(tls)
+        http = HttpServer(app, calls, config.host, config.http_port, settings=settings, on_death=self._on_death)
         http.start()
         parts.callback(http.stop)
         listener = self._thrift_listener(parts)
-        spool, state = open_spool(self._config, parts)
+        spool, state = open_spool(self._config, folder, parts)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
         parts.callback(engine.close)
         store = ResultStore(spool, self._config.results.memory_bytes_max)
@@ -259,21 +271,45 @@ class Server:
         registry.tracer, registry.state = tracer, state
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
-        settings = ThriftSettings(tls=tls, listener=listener)
-        thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, settings, self._on_death)
+        port = ThriftSettings(tls=tls, listener=listener)
+        thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, port, self._on_death)
         parts.callback(thrift.stop)
-        if state is not None:
-            # Before the ports are open: a client that comes back must not be told that its session is unknown.
-            front_ends: dict[str, FrontEnd] = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service}
-            Recovery(registry, state, front_ends).take_over()
+        if state is not None and call_signer is not None:
+            self._lifecycle.forwarder = Forwarder(state, call_signer, registry, max(1, config.http_threads // 2))
+            calls.forwarder = thrift.service.forwarder = self._lifecycle.forwarder
+            front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service}
+            self._continue_sessions(Recovery(registry, state, front_ends), state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
         ports = Ports(thrift=thrift.start(), http=http.port)
         calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
-        if config.port_file:
-            write_port_file(Path(config.port_file), ports)
-            parts.callback(remove_port_file, Path(config.port_file), ports)
+        self._announce(parts, ports)
         return ports
+
+    def _announce(self, parts: ExitStack, ports: Ports) -> None:
+        """Begins what requires that clients can connect."""
+        if self._take_over is not None:
+            self._take_over.start()
+            parts.callback(self._take_over.stop)
+        if port_file := self._config.server.port_file:
+            write_port_file(Path(port_file), ports)
+            parts.callback(remove_port_file, Path(port_file), ports)
+
+    def _continue_sessions(
+        self, recovery: Recovery, state: StateStore, http: HttpServer, tls: TlsServer | None
+    ) -> None:
+        """Restores sessions of former processes, before the ports are open: a client that comes back must not be told
+        that its session is unknown.
+        """
+        config = self._config
+
+        def announce() -> None:
+            host, port = internal_address(config.state.address or config.server.host, http.port)
+            state.announce(Address(host=host, port=port, certificate=tls.certificate if tls is not None else None))
+
+        announce()
+        recovery.take_over()
+        self._take_over = TakeOver(recovery, announce, self._on_death)
 
     def _http_settings(self, tls: TlsServer | None) -> HttpSettings:
         config = self._config

@@ -348,6 +348,11 @@ class StateSection:
         'The text "none" turns it off: sessions end with the process. It must be outside the lake and the allowed '
         "roots, as the catalog's folder: it has results and the texts of statements.",
     )
+    address: str = setting(
+        "",
+        "Address of the HTTP port for other gateways with the same state folder, as host or host:port; empty: "
+        "server.host and the port in use, with the name of this machine if the host is every address.",
+    )
     bytes_max: int = setting(
         1 << 30,
         "Maximum size in bytes of the records about sessions and statements, without results in files; beyond it, "

@@ -34,15 +34,20 @@ class Conversation:
         self._client = Client(peer, is_connected=False)
         self._dispatcher = Dispatcher(service, self._client)
 
-    def answer(self, message: bytes, identity: Identity, links: RowLinks | None, agent: str = "") -> bytes:
-        """Returns the response to one message from the program `agent`; rows may be `links`, if given. Raises
-        :class:`MalformedThriftMessage` for malformed bytes.
+    def answer(
+        self, message: bytes, identity: Identity, links: RowLinks | None, agent: str = "", *, is_forwarded: bool = False
+    ) -> bytes:
+        """Returns the response to one message from the program `agent`; rows may be `links`, if given.
+
+        Raises :class:`MalformedThriftMessage` for malformed bytes, and :class:`SessionNotHere` if the message
+        `is_forwarded` by another gateway and the session is not here.
         """
         if self._client.identity != identity:  # a proxy sends many users' requests on one connection
             self._client = Client(self._peer, identity, is_connected=False)
             self._dispatcher = Dispatcher(self._service, self._client)
         self._client.links = links
         self._client.agent = agent
+        self._client.is_forwarded = is_forwarded
         try:
             with self._watch.over(self._descriptor, self._hang_up):
                 reply = b"".join(self._dispatcher.answer(message))

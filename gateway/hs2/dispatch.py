@@ -23,6 +23,8 @@ from typing import Any
 
 from thrift.Thrift import TApplicationException, TMessageType
 
+from catalog.errors import SqlError
+from gateway.hs2.forwarding import find_target, forward, starts_statement
 from gateway.hs2.gen import TCLIService
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.messages import (
@@ -95,6 +97,14 @@ RPCS: Mapping[str, Rpc] = dict(
 )
 
 
+class _NotForwarded(Exception):
+    """The gateway that has the session has not responded."""
+
+    def __init__(self, reason: SqlError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 @dataclass(frozen=True, slots=True)
 class StatusMemo:
     """An ended statement's GetOperationStatus and its response, both split around the sequence number."""
@@ -142,11 +152,43 @@ class Dispatcher:
         if request is None:
             return _exception(header, TApplicationException.PROTOCOL_ERROR, f"{header.name} has no request")
         self._client.finished_operation = None
+        try:
+            return self._forward(header, request, message) or self._answer(message, header, rpc, request)
+        except _NotForwarded as error:
+            refused = rpc.refuse(error_status(error.reason)) if rpc.refuse else None
+            return self._reply(header, None if refused is None else (encode_struct(refused),))
+
+    def _forward(self, header: Header, request: Any, message: bytes) -> Pieces | None:
+        """Returns the reply of the gateway that has the session; None if it is here.
+
+        Raises `SessionNotHere` for a call that was forwarded to the wrong gateway.
+        """
+        forwarder, client = self._service.forwarder, self._client
+        target = find_target(request) if forwarder is not None and client.identity is not None else None
+        if forwarder is None or client.identity is None or target is None:
+            return None
+        if client.is_forwarded:
+            forwarder.ensure_here(target, starts_statement=starts_statement(header.name))
+            return None
+        try:
+            reply = forward(forwarder, target, header.name, message, client, client.identity)
+        except SqlError as error:
+            raise _NotForwarded(error) from error
+        return None if reply is None else (reply,)
+
+    def _answer(self, message: bytes, header: Header, rpc: Rpc, request: Any) -> Pieces:
         response = self._call(rpc, request)
+        # Checked last: a statement is only cancelled by the hand-over after the session is elsewhere.
+        if not starts_statement(header.name) and (forwarded := self._forward(header, request, message)) is not None:
+            self._client.before_last = self._client.afterwards = None
+            return forwarded
+        pieces = self._reply(header, response)
+        return pieces if response is None else self._memorize(message, header, pieces)
+
+    def _reply(self, header: Header, response: Pieces | None) -> Pieces:
         if response is None:
             return _exception(header, TApplicationException.INTERNAL_ERROR, f"{header.name} failed")
-        reply = (format_header(header.name, TMessageType.REPLY, header.sequence), _SUCCESS_FIELD, *response, _STOP)
-        return self._memorize(message, header, reply)
+        return (format_header(header.name, TMessageType.REPLY, header.sequence), _SUCCESS_FIELD, *response, _STOP)
 
     def recall(self, message: bytes) -> bytes | None:
         """Returns the response if it is known from the preceding message, else None. Never blocks."""

@@ -101,7 +101,8 @@ class Connection:
         )
         dispatcher = Dispatcher(self._service, self._client)
         while True:
-            message = messages.read(None if self._client.sessions else transport.SESSIONLESS_S)
+            has_session = self._client.sessions or self._client.is_forwarding
+            message = messages.read(None if has_session else transport.SESSIONLESS_S)
             recalled = dispatcher.recall(message)
             if recalled is not None:
                 messages.write((recalled,))

@@ -55,6 +55,7 @@ from engine.runtime.results import ResultStream
 from engine.storage.volume_files import FileTransfer
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
+from gateway.forwarding.forwarder import Forwarder
 from gateway.hs2 import metadata
 from gateway.hs2.fetching import ROWS_S, fetch, fetch_all, fetch_links, fetch_log, page_limits
 from gateway.hs2.gen import ttypes as t
@@ -146,6 +147,10 @@ class Client:
     agent: str = ""
     is_connected: bool = True
     afterwards: Callable[[], None] | None = None
+    # Another gateway has forwarded the call.
+    is_forwarded: bool = False
+    # It has a session of another gateway.
+    is_forwarding: bool = False
 
     @property
     def reads_counts(self) -> bool:
@@ -206,6 +211,8 @@ class Service:
         self._forms: WeakKeyDictionary[Operation, ResultForm] = WeakKeyDictionary()
         self._next_pages = NextPages(NEXT_PAGES_BYTES_MAX)
         self._calls = EngineCalls(_OPENED_AT_ONCE_MAX)
+        # None: there are no other gateways.
+        self.forwarder: Forwarder | None = None
 
     # ---------------------------------------------------------------------------------------------------- sessions
 

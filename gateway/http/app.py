@@ -17,6 +17,7 @@ from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Endpoints
 from gateway.authenticators.oidc import Oidc
+from gateway.forwarding.signed_calls import CallSigner
 from gateway.http.activity import activity_blueprint
 from gateway.http.authentication import challenges, retry_after
 from gateway.http.browse import browse_blueprint
@@ -26,6 +27,7 @@ from gateway.http.delivery import FRONT_END
 from gateway.http.editor import editor_blueprint
 from gateway.http.files import files_blueprint, staged_blueprint
 from gateway.http.forwarded import Forwarded
+from gateway.http.forwarding import ForwardedCalls, forwarded_call
 from gateway.http.function_routes import function_blueprint
 from gateway.http.hosts import KnownHosts
 from gateway.http.log_in import LogInPage, discovery_blueprint, log_in_blueprint
@@ -38,7 +40,7 @@ from gateway.http.request_ids import RequestIds
 from gateway.http.result_routes import result_blueprint
 from gateway.http.saved_queries import saved_queries_blueprint
 from gateway.http.session_routes import session_blueprint
-from gateway.http.staged_links import LinkSigner, StagedLinks
+from gateway.http.staged_links import LinkSigner, StagedLinks, link_signer
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitQueue
@@ -73,6 +75,8 @@ class HttpOptions:
     oidc: Oidc | None = None
     auditor: Auditor | None = None
     staged: StagedLinks = field(default_factory=lambda: StagedLinks(LinkSigner(lifetime_s=900.0)))
+    # For requests that other gateways forward; None: there are no others.
+    call_signer: CallSigner | None = None
     # The console's files by name; without any `/` shows how to connect.
     console: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -96,12 +100,13 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     api = StatementApi(
         lifecycle=lifecycle,
         callers=callers,
-        signer=LinkSigner(lifetime_s=options.link_lifetime_s),
+        signer=link_signer(options.link_lifetime_s, options.call_signer),
         wait_queue=WaitQueue(options.threads),
         calls=EngineCalls(options.threads),
         public_url=options.public_url.rstrip("/"),
     )
-    app.wsgi_app = RequestIds(Forwarded(app.wsgi_app, options.proxies))  # type: ignore[assignment]
+    behind_proxies = Forwarded(app.wsgi_app, options.proxies)
+    app.wsgi_app = RequestIds(ForwardedCalls(behind_proxies, options.call_signer))  # type: ignore[assignment]
     app.extensions[FRONT_END] = api
     app.register_blueprint(api.blueprint())
     for routes in (result_blueprint, browse_blueprint, editor_blueprint, activity_blueprint, session_blueprint):
@@ -123,7 +128,8 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
 
     @app.before_request
     def ensure_acceptable() -> None:
-        options.hosts.ensure_known(request.host)
+        if forwarded_call() is None:
+            options.hosts.ensure_known(request.host)
         if request.environ.get("wsgi.input_terminated"):  # chunked: it could have any size
             raise LengthRequired("The request must state the length of its body (Content-Length).")
 

@@ -72,9 +72,11 @@ def challenges(authenticator: Authenticator, *, is_browser: bool = False) -> lis
 
 
 def retry_after(error: Exception) -> list[tuple[str, str]]:
-    """Returns the Retry-After header for a throttled client."""
-    if not isinstance(error, SqlError) or not error.sqlstate.startswith("53"):
+    """Returns the Retry-After header for a throttled client, and for a server that starts or drains."""
+    if not isinstance(error, SqlError) or not error.sqlstate.startswith(("53", "57P")):
         return []
+    if error.sqlstate.startswith("57P"):
+        return [("Retry-After", "1")]
     return [("Retry-After", str(getattr(error, "retry_after_s", _RETRY_S)))]
 
 

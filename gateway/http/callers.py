@@ -11,21 +11,27 @@ from collections.abc import Callable
 
 from flask import request
 
-from catalog.conditions import CookieRefused, UnsupportedMediaType
+from catalog.conditions import CookieRefused, ForwardedRequestRefused, UnsupportedMediaType
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, NoAudit
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.oidc import ProviderLogIn
 from gateway.authenticators.peer import Peer
+from gateway.forwarding.signed_calls import ForwardedCall
 from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
 from gateway.http.hosts import ensure_own_page
 from gateway.sessions.call_context import note_user
 from gateway.sessions.session import Origin
+from gateway.state.records import restored_identity
 
 # The WSGI environment key for the client's :class:`~gateway.authenticators.peer.Peer`.
 PEER = "gateway.peer"
+# The key for the client socket's file descriptor.
+CLIENT_DESCRIPTOR = "gateway.client_descriptor"
+# The key for the `ForwardedCall` of a request that another gateway has forwarded, or for the error that rejects it.
+FORWARDED = "gateway.forwarded_call"
 _NAME, _SECURE_NAME = "dgw", "__Host-dgw"
 _LIFETIME_S, _IDLE_S = 12 * 3600, 3600.0
 _USER_AGENT_MAX = 200
@@ -63,6 +69,8 @@ class Callers:
         note_user(identity.principal)
 
     def _identity(self) -> Identity:
+        if (forwarded := request.environ.get(FORWARDED)) is not None:
+            return _forwarded_identity(forwarded)
         header, cookie = request.headers.get("Authorization"), request.cookies.get(self._name)
         if header is not None or cookie is None:
             if header is None and request.method not in _SAFE_METHODS:
@@ -121,6 +129,15 @@ class Callers:
     def _name(self) -> str:
         """Returns the cookie's name; browsers accept the prefix only over TLS."""
         return _SECURE_NAME if request.is_secure else _NAME
+
+
+def _forwarded_identity(found: object) -> Identity:
+    """Returns the identity that another gateway has authenticated."""
+    if isinstance(found, SqlError):
+        raise found
+    if not isinstance(found, ForwardedCall) or found.identity is None:
+        raise ForwardedRequestRefused("it has no identity")
+    return restored_identity(found.identity)
 
 
 def json_content() -> bytes:

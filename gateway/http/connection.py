@@ -83,7 +83,9 @@ class State(Enum):
 class Conversation(Protocol):
     """State shared by Thrift calls on one connection; raises an SqlError for malformed bytes."""
 
-    def answer(self, message: bytes, identity: Identity, links: RowLinks | None, agent: str) -> bytes: ...
+    def answer(
+        self, message: bytes, identity: Identity, links: RowLinks | None, agent: str, *, is_forwarded: bool = False
+    ) -> bytes: ...
 
     def recall(self, message: bytes, identity: Identity) -> bytes | None: ...
 

@@ -56,13 +56,17 @@ class RowLinkMaker:
 
     def links_for(self, head: Head, *, is_encrypted: bool) -> RowLinks | None:
         """Returns links that a request's sender can follow; None if the client's address for this server is unknown."""
-        units_in_s = 1 if (head.value("user-agent") or "").lower().startswith(_READ_SECONDS) else 1000
         if self.public_url:
-            return _Links(self.signer, self.public_url.rstrip("/"), units_in_s, self.staged)
+            return self.links_at(self.public_url.rstrip("/"), head)
         host = head.value("host")
         if not host or any(head.value(name) is not None for name in _OF_PROXIES):
             return None
-        return _Links(self.signer, f"{'https' if is_encrypted else 'http'}://{host}", units_in_s, self.staged)
+        return self.links_at(f"{'https' if is_encrypted else 'http'}://{host}", head)
+
+    def links_at(self, base_url: str, head: Head) -> RowLinks:
+        """Returns links below a URL for the sender of a request."""
+        units_in_s = 1 if (head.value("user-agent") or "").lower().startswith(_READ_SECONDS) else 1000
+        return _Links(self.signer, base_url, units_in_s, self.staged)
 
     def matches(self, path: str) -> bool:
         return _PATH.fullmatch(path) is not None

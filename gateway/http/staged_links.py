@@ -8,6 +8,7 @@ them. The user's rights are checked again when it is followed.
 Result chunk links need no credentials either: the holder may fetch that chunk until the link expires. Clients fetch
 external links without their Authorization header, so the link itself grants access: its path and expiry are under an
 HMAC (SHA-256) with a key that is created at startup and never leaves the server. File links are signed the same way.
+Gateways with the same state folder share the key for results, so that each accepts the others' links.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from urllib.parse import parse_qsl
 from catalog.conditions import LinkRefused
 from engine.runtime.identity import Identity
 from engine.storage.volume_files import FileOperation, FileTransfer
+from gateway.forwarding.signed_calls import CallSigner
 
 STAGED = "/api/2.0/fs/staged/"
 LINKS_MAX = 10_000
@@ -100,3 +102,10 @@ class LinkSigner:
 
     def _signature(self, path: str, expires: str) -> str:
         return hmac.new(self.key, f"{path}\n{expires}".encode(), hashlib.sha256).hexdigest()
+
+
+def link_signer(lifetime_s: float, shared: CallSigner | None) -> LinkSigner:
+    """Returns the signer of links to results; its key follows from the one of `shared`."""
+    if shared is None:
+        return LinkSigner(lifetime_s=lifetime_s)
+    return LinkSigner(lifetime_s=lifetime_s, key=shared.derived_key("links to results"))

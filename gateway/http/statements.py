@@ -20,12 +20,14 @@ from weakref import WeakKeyDictionary
 
 from flask import Blueprint, Response, g, request
 
-from catalog.conditions import EngineNotAnswering, OperationNotFound, ServerStarting, TooManyWaiting
+from catalog.conditions import EngineNotAnswering, OperationNotFound, ServerStarting, SessionNotHere, TooManyWaiting
 from engine.runtime.identity import Identity
-from gateway.http.callers import Callers, json_content, origin_of_request
+from gateway.http.callers import CLIENT_DESCRIPTOR, Callers, json_content, origin_of_request
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
+from gateway.http.forwarding import find_target, forward, forwarded_call, read_elsewhere
 from gateway.http.queries import option_of
 from gateway.http.requests import (
+    WAIT_MAX_S,
     Format,
     OnWaitTimeout,
     SessionRequest,
@@ -46,9 +48,6 @@ from gateway.sessions.bounded import EngineCalls
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.session import Session
-
-# The WSGI environment key for the client socket's file descriptor.
-CLIENT_DESCRIPTOR = "gateway.client_descriptor"
 
 Body = dict[str, object]
 _NAME = "statements"
@@ -99,7 +98,7 @@ class StatementApi:
         routes.before_request(self.authenticate)
         return routes
 
-    def submit(self) -> Body:
+    def submit(self) -> Body | Response:
         submitted = parse_statement_request(json_content())
         end = time.monotonic() + submitted.wait_timeout_s
         with self.wait_queue.place() as may_wait:
@@ -114,18 +113,19 @@ class StatementApi:
         # and no race arises from checking it.
         if not is_there or submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
             self.end(operation.cancel)
-        return self._answer(operation, delivery)
+        return self._answer_or_forward(operation, delivery, end)
 
-    def poll(self, statement_id: str) -> Body:
+    def poll(self, statement_id: str) -> Body | Response:
         operation, delivery = self.find(statement_id)
         seconds = parse_wait("wait_timeout", request.args.get("wait_timeout"), 0.0)
+        end = time.monotonic() + seconds
         on_disconnect = option_of("on_disconnect", OnWaitTimeout.CONTINUE)
         if seconds:
             with self.wait_queue.place() as may_wait:
                 is_there = not may_wait or wait_for_end(operation, seconds, _client())
             if not is_there and on_disconnect is OnWaitTimeout.CANCEL:
                 self.end(operation.cancel)
-        return self._answer(operation, delivery)
+        return self._answer_or_forward(operation, delivery, end)
 
     def fetch(self, statement_id: str, index: int) -> Body | Response:
         operation, delivery = self.find(statement_id)
@@ -238,6 +238,21 @@ class StatementApi:
             raise OperationNotFound()
         return operation, delivery
 
+    def _answer_or_forward(self, operation: Operation, delivery: Delivery, end: float) -> Body | Response:
+        """Returns the response; if the session was handed over during the request, the one of its new owner, until
+        `end`, on the monotonic clock.
+        """
+        body = self._answer(operation, delivery)
+        forwarder = self.lifecycle.forwarder
+        # Checked last: a statement is only cancelled by the hand-over after this is set.
+        if forwarder is None or not self.registry().is_suspended:
+            return body
+        if forwarded_call() is not None:
+            raise SessionNotHere()
+        wait_s = max(0, min(WAIT_MAX_S, end - time.monotonic()))
+        path = f"{API}/statements/{operation.id}?wait_timeout={wait_s:.0f}s"
+        return read_elsewhere(forwarder, operation.id, path, self.identity(), self._base_url()) or body
+
     def _answer(self, operation: Operation, delivery: Delivery) -> Body:
         operation.recorder.record()
         state = operation.state
@@ -266,10 +281,19 @@ class StatementApi:
         """Returns the links' base: the server's URL as clients reach it."""
         return self.public_url or request.root_url.rstrip("/")
 
-    def authenticate(self) -> None:
-        """Authenticates before any other processing. A link itself grants access to its target."""
+    def authenticate(self) -> Response | None:
+        """Authenticates before any other processing, and forwards a request for another gateway's session. A link
+        itself grants access to its target.
+        """
+        identity = None
         if request.endpoint != f"{_NAME}.{self.follow.__name__}":
-            g.identity = self.callers.identity()
+            identity = g.identity = self.callers.identity()
+        forwarder, target = self.lifecycle.forwarder, find_target()
+        if target is not None and forwarded_call() is not None and self.lifecycle.registry is None:
+            raise SessionNotHere()  # this process is still starting
+        if forwarder is None or target is None:
+            return None
+        return forward(forwarder, target, identity, self._base_url())
 
     def identity(self) -> Identity:
         identity = g.identity

@@ -25,10 +25,20 @@ from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from catalog.conditions import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
+from catalog.conditions import (
+    CookieRefused,
+    ForwardedRequestRefused,
+    LengthMissing,
+    MethodNotAllowed,
+    NotThrift,
+    ServerStarting,
+    SessionNotHere,
+)
 from engine.runtime.identity import Identity
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.peer import Peer
+from gateway.forwarding.forwarder import Forwarder, OutgoingCall
+from gateway.forwarding.signed_calls import HEADER, CallSigner, ForwardedCall
 from gateway.http.authentication import authenticate, challenges, retry_after
 from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, Cookies
@@ -39,12 +49,15 @@ from gateway.http.wire import REQUEST_ID, Answer, Head, Request, format_answer
 from gateway.observability.status import describe
 from gateway.results.row_links import LinkedRows
 from gateway.sessions.call_context import current_call, note_user, request_id_of, working_for
+from gateway.state.records import restored_identity
 
 CONTENT_TYPE = "application/x-thrift"
 ARROW_STREAM = "application/vnd.apache.arrow.stream"
 _PATH = re.compile(r"/(cliservice|sql/1\.0/(warehouses|endpoints)/[^/]+|sql/protocolv1/o/[^/]+/[^/]+)/?")
 _NO_STORE = ("Cache-Control", "no-store")
 _HEADERS = (("Content-Type", CONTENT_TYPE), _NO_STORE)
+# Headers of a link's document that come from the gateway that has it.
+_LINK_HEADERS = ("content-type", "cache-control", "retry-after")
 _ERROR_HEADER, _ERROR_LENGTH_MAX = "X-Thriftserver-Error-Message", 2000
 # Time in seconds for which the credentials from a connection's last call are not verified again, for calls without
 # work.
@@ -66,7 +79,17 @@ class Conversations(Protocol):
 class ThriftRoute:
     """The Thrift route. Returns 503 until `open`; thread-safe."""
 
-    def __init__(self, authenticator: Authenticator, hosts: KnownHosts, links: RowLinkMaker) -> None:
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        hosts: KnownHosts,
+        links: RowLinkMaker,
+        call_signer: CallSigner | None = None,
+    ) -> None:
+        """Creates the route; `call_signer` verifies the calls that other gateways forward."""
+        self._call_signer = call_signer
+        # None: there are no other gateways.
+        self.forwarder: Forwarder | None = None
         self._authenticator = authenticator
         self._hosts = hosts
         self._links = links
@@ -91,8 +114,11 @@ class ThriftRoute:
     def _answer(self, request: Request, connection: Connection, headers: list[tuple[str, str]]) -> Answer:
         connection.caller = None
         try:
+            forwarded = self._forwarded(request)
             if self._links.matches(request.head.target.partition("?")[0]):
-                return self._answer_link(request.head, connection.client)
+                return self._answer_link(request.head, connection.client, forwarded)
+            if forwarded is not None:
+                return self._answer_forwarded(request, connection, forwarded)
             self._ensure_call(request.head)
             identity, cookie = self._log_in(request, connection.client)
             if cookie:
@@ -105,6 +131,29 @@ class ThriftRoute:
             return self.refuse(error, request.head)
         connection.caller = KnownCaller(request.head, identity, time.monotonic() + _BELIEVED_S)
         return format_answer("200 OK", headers, [reply], request.head)
+
+    def _forwarded(self, request: Request) -> ForwardedCall | None:
+        """Returns the call if another gateway has forwarded it; raises `ForwardedRequestRefused`."""
+        header = request.head.value(HEADER.lower())
+        if header is None or self._call_signer is None:
+            return None
+        return self._call_signer.verify(header, request.head.method, request.head.target, request.body)
+
+    def _answer_forwarded(self, request: Request, connection: Connection, call: ForwardedCall) -> Answer:
+        """Returns the response to a call that another gateway has forwarded."""
+        head = request.head
+        if call.identity is None:
+            raise ForwardedRequestRefused("it has no identity")
+        if self._conversations is None:
+            raise SessionNotHere()  # this process is still starting
+        identity = restored_identity(call.identity)
+        note_user(identity.principal)
+        links = self._links.links_at(call.base_url, head) if call.base_url else None
+        peer = Peer(call.peer, is_encrypted=call.is_encrypted)
+        conversation = self._conversations.begin(peer, connection.descriptor)
+        agent = head.value("user-agent") or ""
+        reply = conversation.answer(request.body, identity, links, agent, is_forwarded=True)
+        return format_answer("200 OK", _HEADERS, [reply], head)
 
     def recall(self, request: Request, connection: Connection) -> Answer | None:
         """Returns the response if it is known from the connection's preceding call, without running statements or
@@ -123,14 +172,25 @@ class ThriftRoute:
         headers = [*_HEADERS, (REQUEST_ID, request_id_of(request.head.value("x-request-id")))]
         return format_answer("200 OK", headers, [reply], request.head)
 
-    def _answer_link(self, head: Head, peer: Peer) -> Answer:
+    def _answer_link(self, head: Head, peer: Peer, forwarded: ForwardedCall | None) -> Answer:
         """Returns a link's target, which needs no other credentials."""
-        self._hosts.ensure_known(head.value("host") or "localhost")
+        if forwarded is None:
+            self._hosts.ensure_known(head.value("host") or "localhost")
         if head.method != "GET":
             raise MethodNotAllowed(head.method)
         if self._conversations is None:
             raise ServerStarting()
-        content = self._conversations.linked_rows(self._links.parse(head.target), peer)
+        rows = self._links.parse(head.target)
+        if self.forwarder is not None and forwarded is not None:
+            self.forwarder.ensure_here(rows.operation_id, starts_statement=False)
+        elif self.forwarder is not None and not self.forwarder.is_here(rows.operation_id):
+            call = ForwardedCall(identity=None, peer=peer.address, is_encrypted=peer.is_encrypted)
+            outgoing = OutgoingCall(call, "GET", head.target, (), b"", may_repeat=True)
+            if (response := self.forwarder.forward(rows.operation_id, outgoing)) is not None:
+                status = f"{response.status} {response.reason}"
+                headers = [(name, value) for name, value in response.headers if name.lower() in _LINK_HEADERS]
+                return format_answer(status, headers, [response.read()], head)
+        content = self._conversations.linked_rows(rows, peer)
         headers = [("Content-Type", ARROW_STREAM), _NO_STORE, (REQUEST_ID, current_call().request_id or "")]
         return format_answer("200 OK", headers, [content], head)
 

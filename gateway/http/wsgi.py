@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from gateway.http.callers import PEER
+from gateway.http.callers import CLIENT_DESCRIPTOR, PEER
 from gateway.http.connection import Connection
-from gateway.http.statements import CLIENT_DESCRIPTOR
 from gateway.http.wire import SERVER_NAME, Answer, Request, begin_answer, format_answer
 
 # The WSGI environment key by which an application marks its response as long, though it has a length.

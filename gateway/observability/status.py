@@ -76,6 +76,8 @@ _HANDLE = "INVALID_HANDLE."
 # conditions are about the client's statement.
 _HTTP: tuple[tuple[str, tuple[HTTPStatus, str]], ...] = (
     (_HANDLE, (HTTPStatus.NOT_FOUND, "RESOURCE_DOES_NOT_EXIST")),
+    ("SESSION_NOT_HERE", (HTTPStatus.MISDIRECTED_REQUEST, "MISDIRECTED_REQUEST")),
+    ("GATEWAY_CONNECTION_LOST", (HTTPStatus.BAD_GATEWAY, "GATEWAY_CONNECTION_LOST")),
     # the server or Spark is starting or shutting down
     ("57P", (HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE")),
     ("SPARK_UNAVAILABLE", (HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE")),

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
 from catalog.conditions import TlsUnusable
 from gateway.configuration.reloads import OnReload, ignore_reload
@@ -66,6 +67,12 @@ class TlsServer:
         self._read = files.stamps()
         self._context = _load(files)
         self._expires_s = _expiry_s(files.certificate)
+        self._certificate = _certificate_pem(files.certificate)
+
+    @property
+    def certificate(self) -> str:
+        """Returns the certificate in use as PEM, with the authorities in its file and without its key."""
+        return self._certificate
 
     def expires_s(self) -> float:
         """Returns when the certificate in use expires, in seconds since the epoch."""
@@ -83,6 +90,7 @@ class TlsServer:
         try:
             self._context = _load(self._files)
             self._expires_s = _expiry_s(self._files.certificate)
+            self._certificate = _certificate_pem(self._files.certificate)
         except TlsUnusable as error:
             logger.warning("the former certificate stays in use: %s", error)
             self._on_reload(self._files.certificate, False)
@@ -95,6 +103,11 @@ def _expiry_s(certificate: str) -> float:
     """Returns the expiry of a PEM file's first certificate, which is the server's own."""
     own = x509.load_pem_x509_certificates(Path(certificate).read_bytes())[0]
     return own.not_valid_after_utc.timestamp()
+
+
+def _certificate_pem(certificate: str) -> str:
+    found = x509.load_pem_x509_certificates(Path(certificate).read_bytes())
+    return "".join(one.public_bytes(serialization.Encoding.PEM).decode("ascii") for one in found)
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

@@ -15,6 +15,11 @@ from engine.storage.volume_files import FileTransfer
 class RowLinks(Protocol):
     """Links with URLs that one client can reach."""
 
+    @property
+    def base_url(self) -> str:
+        """Returns the server's URL as the client reaches it."""
+        ...
+
     def link(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> tuple[str, int]:
         """Returns the URL for some rows in an operation's result, and its expiry since 1970 in the client's unit."""
         ...

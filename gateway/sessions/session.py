@@ -40,6 +40,8 @@ from gateway.sessions.requested import ALL_ROWS, Repetition, RequestedStatement,
 from gateway.state.journal import StateStore, id_in_session
 from gateway.state.records import SessionOpened, saved_identity
 
+# The wire of sessions whose clients are seen by their requests alone: the statement API, and the console.
+POLLED_WIRE = "http"
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
 
@@ -256,6 +258,10 @@ class Session:
 
     def suspend(self) -> None:
         """Ends the session here, and leaves it and its statements to another process."""
+        if self.origin.wire == POLLED_WIRE:
+            # A request that waits for its statement continues to wait at the next process.
+            for operation in self.operations():
+                operation.recorder.record()
         if self.recorder is not None:
             self.recorder.suspend()
         with self._lock:

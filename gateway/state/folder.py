@@ -1,15 +1,17 @@
 """The state folder's layout, and which gateway process owns which part of it.
 
     format.json                     the format's version; a gateway rejects another one
+    key                             the key by which gateways sign the requests that they forward
     gateways/<id>/lock              locked (`flock`) while its process runs, and touched every `BEAT_S` seconds
+    gateways/<id>/address.json      its internal address (`addresses.py`)
     gateways/<id>/sessions/<key>    one session's journal (`journal.py`); the key is the first half of the session's id
     gateways/<id>/results/          results that wait to be fetched, files with Arrow messages
     gateways/<id>/positions         each result's next row (`positions.py`)
 
-A process owns one folder below `gateways`, and takes over those whose process has ended, or has not touched its lock
-for `LEASE_S` seconds. Taking over renames the folder, which only one process can do, and of which the former owner, if
-it is only suspended, learns at its next check: it then ends (`Lease.ensure_held`), and its journals are no longer at
-the paths that it knows.
+A process owns one folder below `gateways`. At its start, and then every `BEAT_S` seconds, it takes over those whose
+process has ended, or has not touched its lock for `LEASE_S` seconds. Taking over renames the folder, which only one
+process can do, and of which the former owner, if it is only suspended, learns at its next check: it then ends
+(`Lease.ensure_held`), and its journals are no longer at the paths that it knows.
 
 All files have mode 0600 and all folders 0700: results and the texts of statements are data. They must be outside the
 lake, as the catalog's files, if users log in.
@@ -21,15 +23,18 @@ import fcntl
 import json
 import logging
 import os
+import secrets
 import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.conditions import StateFolderNotUsable, StateFormatNotSupported, StateLost
+from gateway.state.addresses import Address, read_address
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +42,9 @@ FORMAT_VERSION = 1
 BEAT_S = 1.0
 LEASE_S = 10.0
 
-_FORMAT, _GATEWAYS, _LOCK = "format.json", "gateways", "lock"
-_TAKEN = ".taken"
+_FORMAT, _GATEWAYS, _LOCK, _KEY = "format.json", "gateways", "lock", "key"
+_KEY_BYTES = 32
+_TAKEN, _NEW = ".taken", ".new"
 
 
 class Lease:
@@ -57,9 +63,16 @@ class Lease:
         self._thread = threading.Thread(target=self._beat, name="state-lease", daemon=True)
         self._thread.start()
 
+    @property
+    def is_released(self) -> bool:
+        return self._ending.is_set()
+
     def ensure_held(self) -> None:
         """Raises `StateLost` if another process may own the folder. Cheap while the lease was renewed recently."""
+        if self._ending.is_set():
+            raise StateLost()
         if _now() - self._renewed > LEASE_S / 2 and not self._renew():
+            self._on_lost()
             raise StateLost()
 
     def release(self, *, removes: bool) -> None:
@@ -95,6 +108,28 @@ class Lease:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """The folder that has a session's journal; `address` is None while it changes its owner."""
+
+    folder: Path
+    address: Address | None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenFolder:
+    """Another process's folder, which this process now owns; `lock` is locked until `finish`."""
+
+    path: Path
+    lock: int
+
+    def finish(self, *, removes: bool) -> None:
+        """Ends the take-over; without `removes` another one repeats it."""
+        if removes:
+            shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self.lock)
+
+
 class StateFolder:
     """A state folder on a local disk."""
 
@@ -110,6 +145,7 @@ class StateFolder:
                 raise StateFolderNotUsable(str(path), "it belongs to another user")
             path.chmod(0o700)
             self._ensure_format()
+            self.key = self._ensure_key()
         except OSError as error:
             raise StateFolderNotUsable(str(path), os.strerror(error.errno or 0)) from error
 
@@ -128,34 +164,50 @@ class StateFolder:
         made.write_text(json.dumps({"version": FORMAT_VERSION}))
         made.rename(path)
 
+    def _ensure_key(self) -> bytes:
+        """Returns the key that all gateways share, and creates it if necessary."""
+        path = self.path / _KEY
+        if not path.exists():
+            made = path.with_name(f"{_KEY}.{uuid.uuid4().hex}")
+            made.touch(0o600)
+            made.write_bytes(secrets.token_bytes(_KEY_BYTES))
+            with suppress(FileExistsError):  # another gateway's key is complete, too
+                os.link(made, path)
+            made.unlink()
+        key = path.read_bytes()
+        if len(key) != _KEY_BYTES:
+            raise StateFolderNotUsable(str(path), "it is not the key's file")
+        return key
+
+    def locate(self, key: str, own: Path) -> SessionPlace | None:
+        """Returns the folder with the journal `key`; None if no folder has it. `own` is this process's folder."""
+        for folder in (self.path / _GATEWAYS).iterdir():
+            if (folder / "sessions" / key).exists():
+                is_owned = folder != own and not folder.name.endswith(_TAKEN)
+                return SessionPlace(folder, read_address(folder) if is_owned else None)
+        return None
+
     def take_own(self, on_lost: Callable[[], None]) -> Lease:
         """Creates this process's folder."""
         gateways = self.path / _GATEWAYS
         # Renamed when it is locked: it is never visible without its owner.
-        made = gateways / f"{uuid.uuid4().hex[:12]}.new"
+        made = gateways / f"{uuid.uuid4().hex[:12]}{_NEW}"
         for folder in (made, made / "sessions", made / "results"):
             folder.mkdir(0o700)
         lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return Lease(made.rename(made.with_suffix("")), lock, on_lost)
 
-    def take_over(self, own: Path) -> Iterator[Path]:
-        """Yields the folders of processes that have ended; the caller moves their content to `own`.
+    def take_over(self, own: Path) -> list[TakenFolder]:
+        """Takes the folders of processes that have ended; the caller moves their content to `own`, and finishes each.
 
-        Each is removed after the caller has asked for the next one. An interrupted take-over is repeated.
+        An interrupted take-over is repeated by any process.
         """
-        for folder in sorted((self.path / _GATEWAYS).iterdir()):
-            if folder == own or not (taken := self._take(folder)):
-                continue
-            path, lock = taken
-            try:
-                yield path
-                shutil.rmtree(path, ignore_errors=True)
-            finally:
-                os.close(lock)
+        folders = sorted((self.path / _GATEWAYS).iterdir())
+        return [taken for folder in folders if folder != own and (taken := self._take(folder)) is not None]
 
-    def _take(self, folder: Path) -> tuple[Path, int] | None:
-        """Returns the renamed folder and its lock; None if its owner is alive."""
+    def _take(self, folder: Path) -> TakenFolder | None:
+        """Returns the renamed folder; None if its owner is alive."""
         try:
             lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
@@ -166,12 +218,14 @@ class StateFolder:
         except OSError:
             is_free = False
         try:
-            age_s = time.time() - os.fstat(lock).st_mtime
-            # A folder that is being taken over is only free when the process that does it has ended.
-            if not is_free and (age_s < LEASE_S or folder.name.endswith(_TAKEN)):
+            is_renewed = time.time() - os.fstat(lock).st_mtime < LEASE_S
+            # A folder that is being taken over is only free when the process that does it has ended, and one that is
+            # being made is not locked yet.
+            is_alive = not is_free and (is_renewed or folder.name.endswith(_TAKEN))
+            if is_alive or (is_renewed and folder.name.endswith(_NEW)):
                 os.close(lock)
                 return None
-            name = folder.name.removesuffix(_TAKEN).removesuffix(".new")
+            name = folder.name.removesuffix(_TAKEN).removesuffix(_NEW)
             target = folder.with_name(f"{name}.{uuid.uuid4().hex[:8]}{_TAKEN}")
             folder.rename(target)
             if not is_free:  # its suspended owner holds the lock on the former file
@@ -182,7 +236,7 @@ class StateFolder:
         except OSError:
             os.close(lock)
             return None
-        return target, lock
+        return TakenFolder(target, lock)
 
 
 def _now() -> float:

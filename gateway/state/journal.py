@@ -5,7 +5,7 @@ last second may be missing. If the disk is full, statements run without records 
 VACUUM must be able to make room.
 
     store = StateStore(folder, budget, results_budget)      # takes its own folder
-    for journal, records in store.take_over(): ...          # of processes that have ended
+    for journal, records, positions in store.take_over(used): ...   # of processes that have ended
     journal = store.open_journal(session_id, owner="ann")
     journal.append(SessionOpened(...), StatementRecorded(...))
     journal.remove()
@@ -20,6 +20,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -28,7 +29,8 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from engine.spool.spool_file import SpoolFile
 from gateway.results.sent_rows import SentRows
-from gateway.state.folder import Lease, StateFolder
+from gateway.state.addresses import Address, write_address
+from gateway.state.folder import Lease, SessionPlace, StateFolder
 from gateway.state.positions import Positions, read_positions
 from gateway.state.records import (
     Record,
@@ -46,6 +48,8 @@ logger = logging.getLogger(__name__)
 
 # The part of a session's id that its statements' ids begin with, and its journal's name.
 KEY_BYTES = 6
+# Each result's next rows by statement, as `read_positions` returns them.
+Places: TypeAlias = dict[uuid.UUID, SentRows]
 # Bytes of closed statements from which a journal is written anew.
 _REWRITTEN_FROM = 256 << 10
 
@@ -184,6 +188,9 @@ class StateStore:
         # Records that were not written, and sessions that were taken over.
         self.failures = self.restored = 0
         self._journals: dict[str, Journal] = {}
+        self._address: Address | None = None
+        # Keys of sessions that are being restored.
+        self._restoring: set[str] = set()
         self._lock = threading.Lock()
 
     @property
@@ -200,20 +207,57 @@ class StateStore:
             journal = self._journals[key] = Journal(self, self._sessions / key, owner)
             return journal
 
-    def take_over(self) -> Iterator[tuple[Journal, list[Record], dict[uuid.UUID, SentRows]]]:
+    def announce(self, address: Address) -> None:
+        """Shows other gateways where they can forward requests; does nothing if the address is the same."""
+        if address != self._address:
+            write_address(self.lease.folder, address)
+            self._address = address
+
+    def has_journal(self, key: str) -> bool:
+        """Returns True if the session is recorded in this process's folder."""
+        return key in self._journals
+
+    def is_restoring(self, key: str) -> bool:
+        """Returns True while the session is being taken over by this process."""
+        return key in self._restoring
+
+    def locate(self, key: str) -> SessionPlace | None:
+        """Returns the folder with a session's journal; None if no folder has it."""
+        return self._folder.locate(key, self.lease.folder)
+
+    def take_over(self, used: set[str]) -> Iterator[tuple[Journal, list[Record], Places]]:
         """Yields the sessions of processes that have ended, each with its records and its results' positions.
 
-        A session that cannot be read is left out, with a line in the log.
+        A session that cannot be read is left out, with a line in the log. The caller adds the names of results' files
+        that it needs to `used`; the others are removed at the end. Only one thread may do this at a time.
         """
         own = self.lease.folder
-        for former in self._folder.take_over(own):
-            positions = read_positions(former / "positions")
-            # Results first: a journal is only in this process's folder when its results are.
-            for path in (former / "results").glob("*"):
-                path.rename(own / "results" / path.name)
-            for path in sorted((former / "sessions").glob("[!.]*")):
+        folders = self._folder.take_over(own)
+        is_done = False
+        try:
+            # Results of all folders first: an interrupted take-over may have left a session and its result in two.
+            moved = {path.name for folder in folders for path in (folder.path / "results").glob("*")}
+            for folder in folders:
+                for path in (folder.path / "results").glob("*"):
+                    path.rename(own / "results" / path.name)
+            for folder in folders:
+                yield from self._take_sessions(folder.path)
+            for name in moved - used:
+                (own / "results" / name).unlink(missing_ok=True)
+            is_done = True
+        finally:
+            for folder in folders:
+                folder.finish(removes=is_done)
+
+    def _take_sessions(self, former: Path) -> Iterator[tuple[Journal, list[Record], Places]]:
+        positions = read_positions(former / "positions")
+        for path in sorted((former / "sessions").glob("[!.]*")):
+            self._restoring.add(path.name)
+            try:
                 if taken := self._take(path):
                     yield *taken, positions
+            finally:
+                self._restoring.discard(path.name)
 
     def _take(self, path: Path) -> tuple[Journal, list[Record]] | None:
         try:
@@ -240,12 +284,6 @@ class StateStore:
         """Returns the handle of a result's file from a former process; raises the budget's errors."""
         return self.spool.adopt(name, owner)
 
-    def remove_unused(self, names: set[str]) -> None:
-        """Removes results' files from former processes that no statement needs."""
-        for path in self.spool.folder.glob("*"):
-            if path.name not in names and not path.name.startswith(f"{self.lease.folder.name}-"):
-                path.unlink(missing_ok=True)
-
     def forget(self, key: str) -> None:
         with self._lock:
             self._journals.pop(key, None)
@@ -256,10 +294,14 @@ class StateStore:
         if self.failures.bit_count() == 1:  # not for each statement on a full disk
             logger.warning("%d records of sessions and statements were not written: %s", self.failures, error)
 
+    def release(self) -> None:
+        """Releases the folder, so that another gateway can take its sessions over; it is removed if there are none."""
+        if not self.lease.is_released:
+            self.lease.release(removes=not any(self._sessions.iterdir()))
+
     def close(self) -> None:
-        """Releases the folder; it is removed if there is nothing to take over."""
+        self.release()
         self.positions.close()
-        self.lease.release(removes=not any(self._sessions.iterdir()))
 
 
 def _append(path: Path, content: bytes, size: int) -> None:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from engine.runtime.identity import Identity
+from engine.runtime.identity import Identity, Method, Scope
 
 
 class SavedIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -171,4 +171,17 @@ def saved_identity(identity: Identity) -> SavedIdentity:
         client_id=identity.client_id,
         scopes=tuple(sorted(identity.scopes)),
         expires_ms=identity.expires_ms,
+    )
+
+
+def restored_identity(saved: SavedIdentity) -> Identity:
+    return Identity(
+        principal=saved.principal,
+        groups=frozenset(saved.groups),
+        is_admin=saved.is_admin,
+        method=Method(saved.method),
+        real_user=saved.real_user,
+        client_id=saved.client_id,
+        scopes=frozenset(map(Scope, saved.scopes)),
+        expires_ms=saved.expires_ms,
     )

@@ -29,6 +29,7 @@ class SmallServer:
 
     def __init__(self, **flags: object) -> None:
         settings = {"server.thrift_port": 0, "server.http_port": 0, "server.drain_deadline_s": 5, "lake.folder": "x"}
+        settings["state.folder"] = "none"
         self.engine, self.steps = ArrowEngine(), list[str]()
         self.config: Config = load_config(None, {}, settings | {k.replace("__", "."): v for k, v in flags.items()})
         self.server = Server(self.config, self.steps.append, self.open_engine)

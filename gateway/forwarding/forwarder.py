@@ -1,0 +1,137 @@
+"""Finds the gateway that has a session, and forwards requests to it.
+
+An id shows its session (`gateway/state/journal.py`), and the session's journal is in its owner's folder, so no index is
+needed. While a session changes its owner, after a crash or during a drain, requests wait for the new one.
+
+    the owner has not received the request, or responds that it no longer has the session (421)
+                            the request is sent to the next owner
+    the owner ends without a response
+                            a request that may be repeated is; for another one the client gets an error, as for a
+                            connection that was lost
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from catalog.conditions import GatewayConnectionLost, SessionInTransfer, SessionNotHere, StateLost, TooManyCalls
+from gateway.forwarding.http_client import NoResponse, NotReached, Request, Response, send
+from gateway.forwarding.signed_calls import HEADER, CallSigner, ForwardedCall
+from gateway.registry import Registry
+from gateway.state.addresses import Address
+from gateway.state.folder import LEASE_S
+from gateway.state.journal import StateStore, key_of
+
+# A request waits for a session's next owner for at most this time in seconds.
+WAIT_S = LEASE_S + 1
+_PAUSE_S = 0.05
+# Scans of the state folder for an id before it is unknown: a session may be moved during one.
+_SCANS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingCall:
+    """A request to forward. `may_repeat` is False if its effect must not happen twice."""
+
+    call: ForwardedCall
+    method: str
+    target: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+    may_repeat: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """The owner's address; None while the session changes its owner."""
+
+    address: Address | None
+
+
+class Forwarder:
+    """Forwards requests. Thread-safe."""
+
+    def __init__(self, state: StateStore, signer: CallSigner, registry: Registry, forwards_max: int) -> None:
+        """Creates the forwarder. At most `forwards_max` requests are forwarded at the same time: gateways whose threads
+        all wait for each other would never respond.
+        """
+        self._state = state
+        self._signer = signer
+        self._registry = registry
+        self._forwards_max = forwards_max
+        self._places = threading.BoundedSemaphore(forwards_max)
+
+    def is_here(self, object_id: uuid.UUID) -> bool:
+        """Returns True if this process has the id's session."""
+        if self._registry.is_suspended:
+            return False
+        try:
+            self._state.lease.ensure_held()
+        except StateLost:
+            return False
+        key = key_of(object_id)
+        if self._state.is_restoring(key):
+            return False
+        return self._state.has_journal(key) or self._registry.holds(object_id)
+
+    def ensure_here(self, object_id: uuid.UUID, *, starts_statement: bool) -> None:
+        """Raises `SessionNotHere` for a request that was forwarded to this process, but belongs to the next owner."""
+        if not self.is_here(object_id) or (starts_statement and self._registry.is_draining):
+            raise SessionNotHere()
+
+    def forward(self, object_id: uuid.UUID, outgoing: OutgoingCall) -> Response | None:
+        """Returns the owner's response; None if the session is here, or unknown everywhere.
+
+        Raises `SessionInTransfer`, `GatewayConnectionLost` and `TooManyCalls`.
+        """
+        if self.is_here(object_id):
+            return None
+        end = time.monotonic() + WAIT_S
+        if not self._places.acquire(timeout=WAIT_S):
+            raise TooManyCalls(self._forwards_max)
+        try:
+            while (owner := self._locate(object_id)) is not None:
+                if owner.address is not None and (response := self._send(object_id, owner, outgoing)) is not None:
+                    return response
+                if time.monotonic() > end:
+                    raise SessionInTransfer(WAIT_S)
+                time.sleep(_PAUSE_S)
+            return None
+        finally:
+            self._places.release()
+
+    def _send(self, object_id: uuid.UUID, owner: _Elsewhere, outgoing: OutgoingCall) -> Response | None:
+        """Returns the response; None if the request has to be sent to the next owner."""
+        assert owner.address is not None
+        signature = self._signer.sign(outgoing.call, outgoing.method, outgoing.target, outgoing.body)
+        headers = [*outgoing.headers, ("Host", f"{owner.address.host}:{owner.address.port}"), (HEADER, signature)]
+        request = Request(outgoing.method, outgoing.target, headers, outgoing.body)
+        try:
+            response = send(owner.address, request, lambda: self._locate(object_id) == owner)
+        except NotReached:
+            return None
+        except NoResponse as error:
+            if outgoing.may_repeat:
+                return None
+            raise GatewayConnectionLost() from error
+        if response.status == HTTPStatus.MISDIRECTED_REQUEST:
+            response.close()
+            return None
+        return response
+
+    def _locate(self, object_id: uuid.UUID) -> _Elsewhere | None:
+        """Returns where the session is; None if it is here, or nowhere."""
+        key = key_of(object_id)
+        for scan in range(_SCANS):
+            if scan:
+                time.sleep(_PAUSE_S)
+            if self.is_here(object_id):
+                return None
+            if (place := self._state.locate(key)) is not None:
+                return _Elsewhere(place.address)
+        return None

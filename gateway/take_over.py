@@ -1,0 +1,43 @@
+"""The thread that takes over sessions of gateways whose process has ended, or whose lease has expired, and that keeps
+this gateway's address current.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from gateway.process.supervision import OnDeath, supervised_thread
+from gateway.recovery import Recovery
+from gateway.state.folder import BEAT_S
+
+logger = logging.getLogger(__name__)
+
+
+class TakeOver:
+    """Looks every `BEAT_S` seconds, from `start` until `stop`."""
+
+    def __init__(self, recovery: Recovery, announce: Callable[[], None], on_death: OnDeath) -> None:
+        """Prepares the thread; `announce` shows other gateways this one's address."""
+        self._recovery = recovery
+        self._announce = announce
+        self._stopping = threading.Event()
+        self._thread = supervised_thread("state-take-over", self._run, self._stopping.is_set, on_death)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after its current round: the next process continues with what it leaves."""
+        self._stopping.set()
+        if self._thread.ident:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(BEAT_S):
+            try:
+                self._announce()
+                self._recovery.take_over()
+            except Exception:  # the next round repeats what it has left
+                logger.exception("the sessions of other gateways could not be taken over")

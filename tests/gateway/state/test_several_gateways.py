@@ -1,0 +1,197 @@
+"""Several gateways with one state folder, in one process, over scripted engines."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.configuration.loader import load_config
+from gateway.hs2.gen import ttypes as t
+from gateway.lifecycle import Ports
+from gateway.server import Server
+from tests.gateway.arrow_engine import ArrowEngine
+from tests.gateway.hs2.wire import OK, cells, execute, fetch, open_session, settle, unframed_client
+from tests.gateway.http.conftest import STATEMENTS, eventually
+
+SESSIONS = "/api/2.0/sql/sessions"
+
+
+@dataclass
+class Gateway:
+    """One gateway with its engine."""
+
+    server: Server
+    engine: ArrowEngine
+    ports: Ports
+
+    def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        """Returns the status and the JSON of a response."""
+        content = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        url = path if path.startswith("http") else f"http://127.0.0.1:{self.ports.http}{path}"
+        request = urllib.request.Request(url, content, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return response.status, json.loads(response.read() or b"null")
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read() or b"null")
+
+    def submit(self, text: str, wait: str = "30s", **options: object) -> Any:
+        status, answer = self.call("POST", STATEMENTS, {"statement": text, "wait_timeout": wait, **options})
+        assert status == 200, answer
+        return answer
+
+    def poll(self, statement: Any, wait: str = "30s") -> Any:
+        status, answer = self.call("GET", f"{STATEMENTS}/{statement['statement_id']}?wait_timeout={wait}")
+        assert status == 200, answer
+        return answer
+
+    def crash(self) -> None:
+        """Ends its lease as the end of its process does; it continues to run, as nobody's gateway."""
+        registry = self.server._lifecycle.registry
+        assert registry is not None and registry.state is not None
+        self.server._take_over.stop()  # type: ignore[union-attr]
+        registry.state.lease.release(removes=False)
+
+
+Maker = Callable[..., Gateway]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Maker]:
+    made: list[Gateway] = []
+
+    def build(**flags: object) -> Gateway:
+        (tmp_path / "lake").mkdir(exist_ok=True)
+        settings: dict[str, object] = {"server.thrift_port": 0, "server.http_port": 0, "server.drain_deadline_s": 5}
+        settings |= {"lake.folder": str(tmp_path / "lake"), "state.folder": str(tmp_path / "state")}
+        config = load_config(None, {}, settings | {name.replace("__", "."): value for name, value in flags.items()})
+        engine = ArrowEngine()
+        server = Server(config, lambda _: None, lambda *_: engine)
+        made.append(Gateway(server, engine, server.start()))
+        return made[-1]
+
+    yield build
+    for gateway in made:
+        gateway.server.drain()
+
+
+def test_another_gateway_serves_a_statement_with_its_rows_and_closes_it(start: Maker) -> None:
+    first, second = start(), start()
+    done = first.submit("ROWS 2500")
+    assert second.poll(done) == done
+    status, answer = second.call("GET", f"{STATEMENTS}/{done['statement_id']}/result/chunks/0")
+    assert status == 200 and answer["data_array"] == done["result"]["data_array"]
+    assert second.call("DELETE", f"{STATEMENTS}/{done['statement_id']}")[0] == 200
+    assert first.call("GET", f"{STATEMENTS}/{done['statement_id']}")[0] == 404
+    assert second.call("GET", f"{STATEMENTS}/{done['statement_id']}")[0] == 404
+    assert not second.engine.runs
+
+
+def test_statements_in_another_gateways_session_run_there(start: Maker) -> None:
+    first, second = start(), start()
+    session = first.call("POST", SESSIONS, {})[1]
+    done = second.submit("SELECT 1", session_id=session["session_id"])
+    assert done["status"] == {"state": "SUCCEEDED"} and done["session"]["session_id"] == session["session_id"]
+    assert len(first.engine.runs) == 1 and not second.engine.runs
+    assert second.call("GET", f"{SESSIONS}/{session['session_id']}")[1]["session_id"] == session["session_id"]
+    assert second.call("DELETE", f"{SESSIONS}/{session['session_id']}")[0] == 200
+    assert first.call("GET", f"{SESSIONS}/{session['session_id']}")[0] == 404
+
+
+def test_a_running_statement_is_cancelled_through_another_gateway(start: Maker) -> None:
+    first, second = start(), start()
+    running = first.submit("SLEEP 60", wait="0s")
+    assert second.poll(running, "0s")["status"]["state"] in ("PENDING", "RUNNING")
+    assert second.call("POST", f"{STATEMENTS}/{running['statement_id']}/cancel")[0] == 200
+    assert first.poll(running)["status"]["state"] == "CANCELED"
+
+
+def test_unknown_ids_are_unknown_at_each_gateway(start: Maker) -> None:
+    first, second = start(), start()
+    for gateway in (first, second):
+        assert gateway.call("GET", f"{STATEMENTS}/00000000-0000-4000-8000-000000000000")[0] == 404
+        assert gateway.call("GET", f"{STATEMENTS}/nonsense")[0] == 404
+
+
+def test_links_to_results_are_valid_at_each_gateway_and_after_a_take_over(start: Maker) -> None:
+    first, second = start(), start()
+    done = first.submit("ROWS 10", disposition="EXTERNAL_LINKS", format="JSON_ARRAY")
+    link = done["result"]["external_links"][0]["external_link"]
+    elsewhere = link.replace(f":{first.ports.http}/", f":{second.ports.http}/")
+    rows = first.call("GET", link)
+    assert rows[0] == 200 and len(rows[1]) == 10
+    assert second.call("GET", elsewhere) == rows
+    assert second.call("GET", elsewhere.replace("signature=", "signature=0"))[0] == 403
+    polled = second.poll(done)["result"]["external_links"][0]["external_link"]
+    assert f":{second.ports.http}/" in polled
+    first.crash()
+    assert eventually(lambda: second.call("GET", elsewhere) == rows)
+
+
+def test_sessions_of_an_ended_gateway_continue_at_another_one_at_once(start: Maker) -> None:
+    first, second = start(), start()
+    session = first.call("POST", SESSIONS, {})[1]
+    done, running = first.submit("ROWS 10"), first.submit("SLEEP 1", wait="0s", session_id=session["session_id"])
+    first.crash()
+    began = time.monotonic()
+    assert second.poll(done)["result"]["data_array"] == done["result"]["data_array"]
+    assert second.poll(running)["status"] == {"state": "SUCCEEDED"}
+    assert [run.text for run in second.engine.runs] == ["SLEEP 1"]
+    assert second.engine.runs[0].context.is_repeated
+    assert second.submit("SELECT 1", session_id=session["session_id"])["status"] == {"state": "SUCCEEDED"}
+    assert time.monotonic() - began < 30
+
+
+def test_a_later_take_over_leaves_results_of_an_earlier_one(start: Maker) -> None:
+    first, second, third = start(), start(), start()
+    results = [
+        gateway.submit("ROWS 20000", format="ARROW_STREAM", disposition="EXTERNAL_LINKS") for gateway in (first, second)
+    ]
+    first.crash()
+    assert eventually(lambda: third.poll(results[0])["status"] == {"state": "SUCCEEDED"})
+    second.crash()
+    for result in results:
+        assert third.poll(result)["manifest"]["total_row_count"] == 20000
+    assert not third.engine.runs
+
+
+def test_thrift_calls_are_forwarded_for_handles_of_another_gateway(start: Maker) -> None:
+    first, second = start(), start()
+    with unframed_client(first.ports.thrift) as one, unframed_client(second.ports.thrift) as two:
+        session, other = open_session(one), open_session(two)
+        operation = execute(one, session, "ROWS 30")
+        settle(two, operation)
+        assert cells(fetch(two, operation, 10))[0] == list(range(10))
+        assert cells(fetch(one, operation, 10))[0] == list(range(10, 20))
+        assert cells(fetch(two, operation, 10))[0] == list(range(20, 30))
+        again = execute(two, session, "SELECT 1")
+        settle(two, again)
+        assert cells(fetch(one, again))[0] == [1]
+        assert not second.engine.runs
+        assert two.CloseSession(t.TCloseSessionReq(session)).status.statusCode == OK
+        assert one.GetOperationStatus(t.TGetOperationStatusReq(operation)).status.statusCode != OK
+        assert two.CloseSession(t.TCloseSessionReq(other)).status.statusCode == OK
+
+
+def test_drain_hands_a_waiting_request_over_with_its_statement(start: Maker) -> None:
+    first, second = start(server__drain_deadline_s=0.2), start()
+    done = first.submit("SELECT 1")
+    answers: list[Any] = []
+    waiting = threading.Thread(target=lambda: answers.append(first.submit("SLEEP 2")))
+    waiting.start()
+    assert eventually(lambda: len(first.engine.runs) == 2)
+    first.server.drain()
+    waiting.join()
+    assert answers[0]["status"] == {"state": "SUCCEEDED"}
+    assert [run.text for run in second.engine.runs] == ["SLEEP 2"]
+    assert second.poll(done) == done
