@@ -509,6 +509,8 @@ class LakeSession:
                 instant_us=request.now_ms() * 1000,
                 profile=request.profile.begin_part(),
                 transaction_id=derived_id(request.transaction_id, "statement", next(ordinals)),
+                versions={},  # each statement reads the newest ones
+                on_versions=None,
                 is_repeated=False,  # what was checked above has the same effect again
             )
             try:

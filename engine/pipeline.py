@@ -122,12 +122,14 @@ def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:
     This server's known generation is compared with the store's after the tables were read: if the store has a newer
     one, everything is looked up again, also after an error. Raises `CatalogBusy`.
     """
+    request, is_read = context.request, spec_of(statement).is_read_only
     names_nothing = isinstance(statement, Query) and not statement.relations and not statement.calls
     constants = Constants(context.values_of)
     for _ in range(_BINDINGS_MAX):
         # The cached generation is used without asking the store, whose check comes
         # afterwards: in the usual case one request is enough for both.
-        binder = Binder(context.state, context.sources, constants, is_known=True)
+        versions = request.versions if is_read else {}
+        binder = Binder(context.state, context.sources, constants, is_known=True, versions=versions)
         try:
             bound = bind_statement(statement, binder)
         except SqlError:
@@ -138,8 +140,10 @@ def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:
                 raise
         else:
             context.subject.format = _format_of(statement, binder, bound)
-            context.request.cancel.ensure_live()
+            request.cancel.ensure_live()
             if names_nothing or binder.is_current:
+                if is_read and request.on_versions is not None:
+                    request.on_versions(binder.versions)
                 return bound
         look_again()
     raise CatalogBusy(_BINDINGS_MAX)

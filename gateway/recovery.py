@@ -76,7 +76,7 @@ class _Saved:
 
     recorded: StatementRecorded
     ended: StatementEnded | None = None
-    versions: dict[str, object] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
 
 
 class Recovery:

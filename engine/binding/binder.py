@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from catalog.conditions import (
     CannotRestoreVersion,
+    ConcurrentDrop,
     PathNotAllowed,
     PolicyForbidsTimeTravel,
     RecursiveView,
@@ -68,7 +69,7 @@ from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse_stored_query
-from engine.sql.query.values import ChangeRange, Query, Relation, TimeTravel
+from engine.sql.query.values import AsOfVersion, ChangeRange, Query, Relation, TimeTravel
 from engine.tables.changes import TableChanges
 from engine.tables.formats import DEFAULT_FORMAT
 from engine.tables.keys import ForeignKeyDef, KeyDef, primary_key
@@ -101,10 +102,21 @@ class Binder:
     objects that are visible to the view's owner.
     """
 
-    def __init__(self, state: SessionState, sources: Sources, constants: Constants, *, is_known: bool = False) -> None:
+    def __init__(
+        self,
+        state: SessionState,
+        sources: Sources,
+        constants: Constants,
+        *,
+        is_known: bool = False,
+        versions: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Starts lookups. `is_known`: at this server's newest known generation, which `is_current` compares with the
-        store's.
+        store's. `versions` are those that an earlier binder's `versions` returned; others are the newest.
         """
+        self._wanted = versions
+        # The locations of tables that have later versions than the wanted ones.
+        self._older: set[str] = set()
         # Copied at the start, so that a statement sees one set of global views from
         # beginning to end.
         self.state = replace(state, global_views=sources.global_views.visible_to(state.identity))
@@ -124,6 +136,17 @@ class Binder:
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
         self._is_in_policy = False
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Returns the bound versions of tables without time travel, by location: the version, and the table's id, since
+        another table may have been created at the location.
+        """
+        return {
+            location: _version_text(snapshot)
+            for (_, location, time_travel), snapshot in self.pinned.items()
+            if time_travel is None
+        }
 
     @property
     def is_current(self) -> bool:
@@ -288,7 +311,8 @@ class Binder:
         # policies cannot be applied.
         recorded = self.view.unrestricted.recorded_at(table.entry.location)
         was_converted = table.name is None and any(each.format != table.entry.format for each in recorded)
-        if time_travel is not None or was_converted:  # the rows and names in that version
+        is_older = time_travel is not None or table.entry.location in self._older
+        if is_older or was_converted:  # the rows and names in that version
             raise PolicyForbidsTimeTravel(table.label)
         return replace(table, policy=bind_policies(table, self.functions, self.policy_relations))
 
@@ -488,6 +512,17 @@ class Binder:
             has_dates_as_texts=self.state.value(DATES_AS_TEXTS) == "true",
         )
 
+    def _at_version(self, entry: TableEntry, newest: TableSnapshot, wanted: str) -> TableSnapshot:
+        """Returns the snapshot at a version. Raises `ConcurrentDrop`, and the errors of time travel."""
+        if _version_text(newest) == wanted:
+            return newest
+        version = wanted.partition(" ")[0]
+        found = load(self.formats[entry.format], entry.location, AsOfVersion(int(version)), self.constants)
+        if _version_text(found) != wanted:
+            raise ConcurrentDrop(str(entry.name))
+        self._older.add(entry.location)
+        return found
+
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
         self.formats_met.add(entry.format)
         key = (entry.format, entry.location, time_travel)
@@ -495,5 +530,11 @@ class Binder:
         # two versions.
         if key not in self.pinned:
             with name_table_in_errors(str(entry.name)):
-                self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.constants)
+                found = load(self.formats[entry.format], entry.location, time_travel, self.constants)
+                wanted = self._wanted.get(entry.location) if time_travel is None else None
+                self.pinned[key] = found if wanted is None else self._at_version(entry, found, wanted)
         return self.pinned[key]
+
+
+def _version_text(snapshot: TableSnapshot) -> str:
+    return f"{snapshot.version} {snapshot.details.id}"

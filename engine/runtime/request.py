@@ -34,12 +34,14 @@ def _ignore(_: object) -> None:
 class StatementRequest:
     """One request: identity, cancel token, id, clock, profile, limits and callbacks.
 
-    - `versions`: the versions of tables that a repeated query reads.
     - `transaction_id`: a UUID, which the statement's commit records; several commits have ids derived from it
       (`engine/runtime/transaction_ids.py`). None: each commit has a random id.
     - `began_ms`: when the statement began, in milliseconds since the epoch, by the clock of its first process.
     - `is_repeated`: another process had begun the statement, and may have executed it. A statement with a
       `transaction_id` is then executed only if it was not (`engine/repeated_statements.py`).
+    - `versions`: the versions of tables that a query reads again, as `on_versions` reported them; it reads all other
+      tables at their newest versions. A version that no longer exists fails the query as time travel does, and an
+      older one has its own columns.
     - `instant_us`: the value of `current_timestamp()` in all queries of the run, in microseconds since the epoch.
     - `rows_wanted`, `bytes_wanted`: the client takes no more rows or bytes (None: all), so a query need not compute
       them.
@@ -57,6 +59,8 @@ class StatementRequest:
     - `on_parsed(may_answer_rows)`: some protocols report this before the statement has run.
     - `on_authorized(access)`: the objects that the statement accesses, each time before it is planned; an exception
       fails the statement.
+    - `on_versions(versions)`: the versions of the tables that a query reads, by location, before it is planned; texts
+      for `versions`. They do not include tables with time travel. None: not reported.
     - `on_columns(stream)`: the result of a query that takes longer, before it has rows, on any thread; only its columns
       may be read.
     - `on_rows(stream)`: the result of a query whose last rows are still computed, on any thread; a later failure is
@@ -76,7 +80,7 @@ class StatementRequest:
     transaction_id: str | None = None
     began_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     is_repeated: bool = False
-    versions: Mapping[str, object] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30
@@ -92,6 +96,7 @@ class StatementRequest:
     on_substituted: Callable[[str], None] = _ignore
     on_parsed: Callable[[bool], None] = _ignore
     on_authorized: Callable[[StatementAccess], None] = _ignore
+    on_versions: Callable[[Mapping[str, str]], None] | None = None
     on_columns: Callable[[ResultStream], None] = _ignore
     on_rows: Callable[[ResultStream], None] | None = None
     on_lineage: Callable[[Lineage], None] | None = None

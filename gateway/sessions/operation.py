@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -89,6 +89,10 @@ class Recorder(Protocol):
         """Records the statement; called before its client learns its id."""
         ...
 
+    def versions_read(self, versions: Mapping[str, str]) -> None:
+        """Records the versions of the tables that the statement reads."""
+        ...
+
     def hold(self, stream: ResultStream, buffer: ResultBuffer) -> SavedResult | None:
         """Returns the whole result's record, or None."""
         ...
@@ -106,6 +110,9 @@ class NoRecorder:
     """Records nothing: the statement ends with the process."""
 
     def record(self) -> None:
+        pass
+
+    def versions_read(self, versions: Mapping[str, str]) -> None:
         pass
 
     def hold(self, stream: ResultStream, buffer: ResultBuffer) -> SavedResult | None:
@@ -199,6 +206,7 @@ class Operation:
             on_columns=self._note_columns,
             on_rows=self._note_rows if streams else None,
             on_authorized=self._note_access,
+            on_versions=lambda versions: self.recorder.versions_read(versions),
             on_commit=self._note_commit,
             on_retry=self._note_retry,
         )

@@ -101,6 +101,7 @@ class StatementRecorder:
         # Guards the fields below.
         self._lock = threading.Lock()
         self._is_recorded = self._has_end = False
+        self._versions: dict[str, str] = {}
         self._files: list[SpoolFile] = []
 
     def adopt(self, *, has_end: bool) -> None:
@@ -116,16 +117,19 @@ class StatementRecorder:
             if self._is_recorded:
                 return
             self._is_recorded, self._has_end = True, outcome is not None
-            records = [] if outcome is None else [outcome]
+            records: list[Record] = [] if outcome is None else [outcome]
+            if outcome is None and self._versions:
+                records.append(self._read())
             self._session.append(recorded_statement(self._operation, is_whole=outcome is None), *records)
         if outcome is None and (outcome := self._outcome()) is not None:  # it ended meanwhile
             self._append_end(outcome)
 
-    def versions_read(self, versions: Mapping[str, object]) -> None:
-        """Records the versions that the running statement reads, if it is recorded."""
+    def versions_read(self, versions: Mapping[str, str]) -> None:
+        """Records the versions that the running statement reads, with or after the statement itself."""
         with self._lock:
+            self._versions |= versions
             if self._is_recorded and not self._has_end:
-                self._session.append(VersionsRead(id=str(self._operation.id), versions=dict(versions)))
+                self._session.append(self._read())
 
     def hold(self, stream: ResultStream, buffer: ResultBuffer) -> SavedResult | None:
         """Returns the whole result's record; None if the statement is not recorded, or if the result cannot be held.
@@ -153,6 +157,9 @@ class StatementRecorder:
                 self._session.append(StatementClosed(id=str(operation_id)))
             self._files.clear()
         self._session.store.positions.forget(operation_id)
+
+    def _read(self) -> VersionsRead:
+        return VersionsRead(id=str(self._operation.id), versions=dict(self._versions))
 
     def _outcome(self) -> StatementEnded | None:
         operation = self._operation

@@ -35,7 +35,7 @@ class Repetition:
     statement_id: uuid.UUID
     instant_us: int
     created_ms: int
-    versions: Mapping[str, object]
+    versions: Mapping[str, str]
     sent: SentRows | None = None
 
 

@@ -85,7 +85,7 @@ class VersionsRead(msgspec.Struct, frozen=True, kw_only=True, tag="versions"):
     """The versions of the tables that a running query reads."""
 
     id: str
-    versions: dict[str, object]
+    versions: dict[str, str]
 
 
 class SavedError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
