@@ -96,6 +96,25 @@ def test_running_query_runs_again(folder: Path, engine: ArrowEngine) -> None:
     second.stop()
 
 
+def test_running_query_runs_again_at_the_versions_that_it_read(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    is_read = threading.Event()
+
+    def reads(request: Any) -> ResultStream:
+        request.on_versions({"/lake/default/t": "7"})
+        is_read.set()
+        return sleeps(600)(request)
+
+    engine.answers["SELECT slow"] = reads
+    submitted = first.submit("SELECT slow", wait_timeout="0s")
+    assert is_read.wait(60)
+    engine.answers["SELECT slow"] = rows(NESTED, TYPES)
+    second = killed_and_restarted(first)
+    assert second.poll(submitted)["status"]["state"] == "SUCCEEDED"
+    assert engine.runs[-1].context.versions == {"/lake/default/t": "7"}
+    second.stop()
+
+
 def test_running_write_is_repeated_with_its_transaction_id(folder: Path, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     engine.answers["INSERT slow"] = sleeps(600)
