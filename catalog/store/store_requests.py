@@ -12,8 +12,10 @@ without credentials raises `PermissionError`, as if access were denied.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import io
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -26,12 +28,32 @@ from catalog.errors import SqlError
 # Parquet file.
 _TAIL_BYTES = 1 << 20
 
+# Number of bytes before it that are read by one request, as fsspec's files do.
+_AHEAD_BYTES = 50 << 20
+
 # Maximum number of objects in one DeleteObjects request.
 _KEYS_MAX = 1000
 
 _DELETES_AT_ONCE = 16
 
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
+
+
+# Classes in botocore and google-auth.
+_NO_CREDENTIALS = frozenset(["NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"])
+
+
+@contextmanager
+def as_os_errors() -> Iterator[None]:
+    """Translates errors from fsspec calls within the block; also usable as a decorator."""
+    try:
+        yield
+    except (OSError, SqlError):
+        raise
+    except Exception as error:
+        if type(error).__name__ in _NO_CREDENTIALS:
+            raise PermissionError(errno.EACCES, str(error)) from error
+        raise OSError(errno.EIO, f"{type(error).__name__}: {error}") from error
 
 
 def is_s3(fs: Any) -> bool:
@@ -47,20 +69,79 @@ def read_file(fs: Any, path: str) -> bytes:
 
 
 def open_file(fs: Any, path: str) -> BinaryIO:
-    """Opens a seekable file for Parquet readers; a small one is read by one request.
+    """Opens a seekable file for Parquet readers: its end, or all of a small one, is read by one request, and the length
+    by none.
 
     Raises FileNotFoundError, OSError.
     """
-    if is_s3(fs):
-        try:
-            tail = fs.cat_file(path, start=-_TAIL_BYTES)
-        except (FileNotFoundError, PermissionError):
-            raise
-        except OSError:  # an empty file does not have such a range
-            tail = None
-        if tail is not None and len(tail) < _TAIL_BYTES:
-            return io.BytesIO(tail)
-    return cast(BinaryIO, fs.open(path, "rb"))
+    if not is_s3(fs):
+        return cast(BinaryIO, fs.open(path, "rb"))
+    try:
+        tail, size = _read_tail(fs, path)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except OSError:  # an empty file does not have such a range
+        return cast(BinaryIO, fs.open(path, "rb"))
+    if size == len(tail):
+        return io.BytesIO(tail)
+    return cast(BinaryIO, io.BufferedReader(_RangedFile(fs, path, tail, size)))
+
+
+def _read_tail(fs: Any, path: str) -> tuple[bytes, int]:
+    """Returns a file's last bytes, and its length."""
+    bucket, key = _place(fs, path)
+    answer = fs.call_s3("get_object", Bucket=bucket, Key=key, Range=f"bytes=-{_TAIL_BYTES}")
+    # A store without ranges returns the whole file.
+    size = int(answer["ContentRange"].rpartition("/")[2] if "ContentRange" in answer else answer["ContentLength"])
+    try:
+        with as_os_errors():
+            tail = bytes(asyncio.run_coroutine_threadsafe(answer["Body"].read(), fs.loop).result())
+    except OSError:  # the connection ended within the body; fsspec repeats this request
+        tail = fs.cat_file(path, start=-_TAIL_BYTES)
+    return tail, size
+
+
+class _RangedFile(io.RawIOBase):
+    """A file whose end is in memory, read by ranged requests with read-ahead."""
+
+    def __init__(self, fs: Any, path: str, tail: bytes, size: int) -> None:
+        self._fs, self._path = fs, path
+        self._tail, self._size, self._position = tail, size, 0
+        self._tail_start = size - len(tail)
+        self._ahead, self._ahead_start = b"", 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = max(0, origin + offset)
+        return self._position
+
+    @as_os_errors()
+    def _read_before_tail(self, end: int) -> bytes:
+        """Returns bytes from the position on, at most to `end`, and reads further ones ahead."""
+        if not self._ahead_start <= self._position < self._ahead_start + len(self._ahead):
+            ahead_end = min(max(end, self._position + _AHEAD_BYTES), self._tail_start)
+            self._ahead = bytes(self._fs.cat_file(self._path, start=self._position, end=ahead_end))
+            self._ahead_start = self._position
+        return self._ahead[self._position - self._ahead_start : end - self._ahead_start]
+
+    def readinto(self, buffer: Any) -> int:
+        end = min(self._position + len(buffer), self._size)
+        if self._position >= self._tail_start:
+            found = self._tail[self._position - self._tail_start : max(0, end - self._tail_start)]
+        else:
+            found = self._read_before_tail(min(end, self._tail_start))
+        buffer[: len(found)] = found
+        self._position += len(found)
+        return len(found)
 
 
 def file_info(fs: Any, path: str) -> dict[str, Any]:
@@ -69,7 +150,7 @@ def file_info(fs: Any, path: str) -> dict[str, Any]:
         return cast(dict[str, Any], fs.info(path))
     bucket, key = _place(fs, path)
     found = fs.call_s3("head_object", Bucket=bucket, Key=key)
-    return _file(bucket, key, found["ContentLength"], found["LastModified"])
+    return _file(bucket, key, {"Size": found["ContentLength"], **found})
 
 
 def modified_s(entry: Mapping[str, Any]) -> float:
@@ -108,7 +189,7 @@ def list_s3(fs: Any, folder: str, after: str = "", *, recursive: bool = False) -
             yield {"name": f"{bucket}/{found['Prefix'].rstrip('/')}", "size": 0, "type": "directory"}
         for found in page.get("Contents", ()):
             if not found["Key"].endswith("/"):  # a folder marker
-                yield _file(bucket, found["Key"], found["Size"], found["LastModified"])
+                yield _file(bucket, found["Key"], found)
         if not page.get("IsTruncated"):
             return
         parameters = {**parameters, "ContinuationToken": page["NextContinuationToken"]}
@@ -164,22 +245,7 @@ def _place(fs: Any, path: str) -> tuple[str, str]:
     return bucket, key
 
 
-def _file(bucket: str, key: str, size: Any, modified: Any) -> dict[str, Any]:
-    return {"name": f"{bucket}/{key}", "size": size, "type": "file", "LastModified": modified}
-
-
-# Classes in botocore and google-auth.
-_NO_CREDENTIALS = frozenset(["NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"])
-
-
-@contextmanager
-def as_os_errors() -> Iterator[None]:
-    """Translates errors from fsspec calls within the block; also usable as a decorator."""
-    try:
-        yield
-    except (OSError, SqlError):
-        raise
-    except Exception as error:
-        if type(error).__name__ in _NO_CREDENTIALS:
-            raise PermissionError(errno.EACCES, str(error)) from error
-        raise OSError(errno.EIO, f"{type(error).__name__}: {error}") from error
+def _file(bucket: str, key: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an entry with an object's properties."""
+    entry = {"name": f"{bucket}/{key}", "size": found["Size"], "type": "file", "LastModified": found["LastModified"]}
+    return {**entry, "ETag": found.get("ETag")}

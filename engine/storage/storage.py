@@ -85,10 +85,14 @@ class FileStatus:
     size: int
     # Milliseconds since the epoch; some storages report whole seconds for one file and fractions in a listing.
     modified_ms: int
+    # An object store's identifier of the content; empty if it has none.
+    etag: str = ""
 
     def may_be(self, other: FileStatus | None) -> bool:
         """Returns whether both can describe the same file in the same state."""
         if other is None or (self.name, self.size) != (other.name, other.size):
+            return False
+        if self.etag and other.etag and self.etag != other.etag:
             return False
         times = (self.modified_ms, other.modified_ms)
         if any(time % 1000 == 0 for time in times):
@@ -603,5 +607,8 @@ def open_storage(
 
 def _status(entry: Mapping[str, Any]) -> FileStatus:
     return FileStatus(
-        entry["name"].rstrip("/").rsplit("/", 1)[-1], int(entry.get("size") or 0), int(round(modified_s(entry) * 1000))
+        name=entry["name"].rstrip("/").rsplit("/", 1)[-1],
+        size=int(entry.get("size") or 0),
+        modified_ms=int(round(modified_s(entry) * 1000)),
+        etag=str(entry.get("ETag") or ""),
     )

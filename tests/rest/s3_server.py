@@ -3,12 +3,13 @@ use. `--of URL` instead of the folder: a proxy for another store, with the same 
 
 It checks each request's signature (version 4), its session token, and that the key is for the object
 (`tests.rest.s3_keys`): anything else is 403. GET /-/requests returns which key requested what, and the status; POST
-/-/slow sets the number of seconds that each object GET waits. POST /-/faults sets faults: a JSON list with `{"method",
-"path": a regular expression, "kind", "skip", "count", "seconds"}`, where `kind` is `lose` (the request is carried out
-and not answered), `reset` (neither), `late` and `hang` (the same, but the connection stays open for `HANG_S`, or the
-given seconds, without an answer), or a status that is answered instead. `skip` matching requests pass first. Objects
-are in memory, or files in the folder argument, where others may put files as well. As in MinIO, the answer to a failed
-conditional put does not name the condition.
+/-/slow sets the number of seconds that each object GET waits. POST /-/faults sets faults: a JSON list with
+`{"method", "path": a regular expression, "kind", "skip", "count", "seconds"}`. `method` may be several, separated by
+spaces, and `skip` matching requests pass first. `kind` is `lose` (the request is carried out and not answered), `cut`
+(it is answered with half of the body), `reset` (neither), `late` and `hang` (the same, but the connection stays open
+for `HANG_S`, or the given seconds, without an answer), or a status that is answered instead. Objects are in memory, or
+files in the folder argument, where others may put files as well. As in MinIO, the answer to a failed conditional put
+does not name the condition.
 """
 
 from __future__ import annotations
@@ -131,12 +132,14 @@ class Handler(BaseHTTPRequestHandler):
             case "reset" | "hang":
                 self._note(key, requested, 0)
                 return self._give_up()
-            case None | "lose" | "late":
+            case None | "lose" | "late" | "cut":
                 pass
             case status:
                 self._note(key, requested, int(status))
                 return self._answer(int(status), b"<Error><Code>SlowDown</Code></Error>")
         self._carry_out(path, query, data, key, requested)
+        if self.fault == "cut":
+            return self._answer_half()
         if self.fault is not None:
             return self._give_up()
         self._answer(*self.done)
@@ -144,7 +147,11 @@ class Handler(BaseHTTPRequestHandler):
     def _fault(self, path: str) -> str | None:
         with self.store.lock:
             for fault in self.store.faults:
-                if self.command != fault["method"] or re.search(fault["path"], path) is None or not fault["count"]:
+                if (
+                    self.command not in fault["method"].split()
+                    or re.search(fault["path"], path) is None
+                    or not fault["count"]
+                ):
                     continue
                 if fault.get("skip", 0):
                     fault["skip"] -= 1
@@ -153,6 +160,12 @@ class Handler(BaseHTTPRequestHandler):
                 self.hang_s = float(fault.get("seconds", HANG_S))
                 return str(fault["kind"])
         return None
+
+    def _answer_half(self) -> None:
+        """Announces the whole body, and ends the connection in its middle."""
+        status, body, headers = self.done
+        self._answer(status, body[: len(body) // 2], {"Content-Length": str(len(body)), **headers})
+        self._give_up()
 
     def _give_up(self) -> None:
         """Answer nothing, at once or after the client has waited."""

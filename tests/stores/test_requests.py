@@ -194,10 +194,27 @@ def test_statements_on_an_iceberg_table_take_as_many_requests_as_said(server: Se
     assert counts == ICEBERG_REQUESTS
 
 
+def test_six_files_of_an_iceberg_table_are_removed_by_two_requests(server: Server) -> None:
+    server.run("CREATE TABLE s.a (id BIGINT) USING iceberg", *["INSERT INTO s.a VALUES (1)"] * 6)
+    server.run("INSERT OVERWRITE s.a VALUES (2)")
+    folder = server.bucket / server.lake.place / "lake/s/a"
+    sent = server.requests(EXPIRE)
+    assert len(list(folder.rglob("*.parquet"))) == 1
+    assert len(list(folder.rglob("snap-*.avro"))) == 1
+    assert [method for method, _, _ in sent].count("POST") == 2
+    assert not any(method == "DELETE" for method, _, _ in sent)
+    assert len(sent) <= EXPIRE_REQUESTS, sent
+    assert rows(server.other().session, "SELECT * FROM s.a") == [(2,)]
+
+
+EXPIRE = "CALL system.expire_snapshots(table => 's.a', older_than => TIMESTAMP '2999-01-01 00:00:00', retain_last => 1)"
+# Seven of them read the manifests of the remaining snapshot.
+EXPIRE_REQUESTS = 20
+
 # Current request counts. Each of these 13 versions has its own manifest.
 ICEBERG_REQUESTS = {
     "CREATE TABLE": 10,
-    "INSERT": 17,
+    "INSERT": 13,
     "cold SELECT of 13 files": 18,
     "warm SELECT of 13 files": 3,
 }

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator, Sequence
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from catalog.store.credentials import options_for
@@ -35,7 +38,7 @@ def storage(store: S3Server) -> FsspecStorage:
 
 
 @pytest.mark.parametrize(
-    ("size", "requests"), [(0, None), (10, 1), (MIB - 1, 1), (MIB, None), (MIB + 5, None)], ids=str
+    ("size", "requests"), [(0, None), (10, 1), (MIB - 1, 1), (MIB, 1), (MIB + 5, 2), (53 * MIB, 3)], ids=str
 )
 def test_file_is_opened_whatever_its_size(
     storage: FsspecStorage, store: S3Server, size: int, requests: int | None
@@ -47,8 +50,36 @@ def test_file_is_opened_whatever_its_size(
         assert file.read() == data
         file.seek(max(0, size - 3))
         assert file.read() == data[-3:]
+    sent = store.requests()
     if requests is not None:
-        assert len(store.requests()) == requests
+        assert [method for method, _, _ in sent] == ["GET"] * requests
+
+
+def test_footer_of_a_large_file_is_read_by_one_request(storage: FsspecStorage, store: S3Server) -> None:
+    table = pa.table({"id": range(400_000)})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="none", use_dictionary=False)
+    storage.write("x", sink.getvalue().to_pybytes())
+    assert storage.stat("x").size > 3 * MIB
+    store.requests()
+    with storage.open_input("x") as file:
+        assert pq.read_metadata(file).num_rows == 400_000
+    assert [method for method, _, _ in store.requests()] == ["GET"]
+    with storage.open_input("x") as file:
+        assert pq.read_table(file).equals(table)
+    assert {method for method, _, _ in store.requests()} == {"GET"}
+
+
+@pytest.mark.parametrize("kind", ["cut", "lose", "reset", "503"])
+@pytest.mark.parametrize("skip", [0, 1])
+def test_large_file_has_all_bytes_after_a_failed_request(
+    storage: FsspecStorage, store: S3Server, kind: str, skip: int
+) -> None:
+    data = random.Random(kind).randbytes(9 * MIB)
+    storage.write("x", data)
+    store.fail({"method": "GET", "path": "x$", "kind": kind, "count": 1, "skip": skip})
+    with storage.open_input("x") as file:
+        assert file.read() == data
 
 
 def test_each_look_at_a_file_is_one_request(storage: FsspecStorage, store: S3Server) -> None:

@@ -17,7 +17,7 @@ from catalog.rest.names import RestCatalogs, is_rest, table_at, without_place
 from catalog.roots import AllowedRoots, canonical_location
 from engine.formats.iceberg.rest_creation import NewRestTable, staged_address
 from engine.formats.iceberg.rest_store import RestMetadataStore
-from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms
+from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms, read_metadata_file
 from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, load_newest
 from engine.iceberg.commit.metadata_store import MetadataStore
 from engine.iceberg.definition.changes import define_table
@@ -145,10 +145,13 @@ class IcebergFormat:
         status = known or storage.stat(name)
         metadata = self._decoded.get(
             ("metadata", storage.root, name, status),
-            lambda: parse_metadata(storage.read_bytes(name), name, storage.root),
+            lambda: parse_metadata(read_metadata_file(storage, name, status, self._cached_bytes), name, storage.root),
             lambda found: 4 * status.size + 1000 * (1 + len(found.snapshots)),
         )
         return _FoundMetadata(storage, name, metadata, status)
+
+    def _cached_bytes(self, key: tuple[object, ...], read: Callable[[], bytes]) -> bytes:
+        return self._decoded.get(key, read, len)
 
     def _rest_metadata(self, location: str) -> _FoundMetadata:
         """Returns metadata from a catalog, without reading a metadata file. Raises `PathNotAllowed` for tables outside
@@ -318,7 +321,7 @@ class IcebergFormat:
         return IcebergTransaction(self._store_of(snapshot), snapshot, description, table=label, branch=snapshot.branch)
 
     def _store(self, folder: Storage) -> FileMetadataStore:
-        return FileMetadataStore(storage=folder, clock=self._clock)
+        return FileMetadataStore(storage=folder, clock=self._clock, cache=self._cached_bytes)
 
     def _store_of(self, snapshot: IcebergSnapshot) -> MetadataStore:
         if snapshot.address is None:

@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from catalog.conditions import (
@@ -48,7 +48,17 @@ from catalog.conditions import (
 from catalog.errors import SqlError
 from catalog.store.files import LOG_FOLDER, is_version
 from engine.iceberg.commit.fold import apply, new_metadata, unmet
-from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest, name_of, newest_metadata, version_of
+from engine.iceberg.commit.metadata_files import (
+    HINT,
+    find_neighbors,
+    find_status,
+    find_version,
+    list_versions,
+    load_newest,
+    name_of,
+    newest_metadata,
+    version_of,
+)
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import Json, Requirement, SetLocation, Update
 from engine.iceberg.spec.metadata import parse_json, read_metadata
@@ -64,6 +74,10 @@ _VERSIONS_MAX_DEFAULT = 100
 _FIRST = 1
 
 
+# Returns the bytes for a key, which are read if they are absent.
+FileCache: TypeAlias = Callable[[tuple[object, ...], Callable[[], bytes]], bytes]
+
+
 def clock_ms() -> int:
     """Returns the milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
@@ -71,10 +85,14 @@ def clock_ms() -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMetadataStore:
-    """A metadata store on `storage`, the table's folder. `clock` returns milliseconds since the epoch."""
+    """A metadata store on `storage`, the table's folder. `clock` returns milliseconds since the epoch.
+
+    `cache` returns the bytes of metadata files.
+    """
 
     storage: Storage
     clock: Callable[[], int]
+    cache: FileCache = field(default=lambda key, read: read(), repr=False)
     retries: StorageRetries = field(default_factory=StorageRetries)
 
     @property
@@ -91,7 +109,7 @@ class FileMetadataStore:
         # The stamp is taken before the read: if the file is replaced in between, a later
         # comparison finds the difference.
         stamp = status or self.storage.stat(name)
-        value = parse_json(self.storage.read_bytes(name), name)
+        value = parse_json(read_metadata_file(self.storage, name, stamp, self.cache), name)
         metadata = read_metadata(value, name, self.storage.root)
         ensure_whole(value, name)
         return LoadedMetadata(name=name, metadata=metadata, json=value, stamp=stamp)
@@ -122,8 +140,10 @@ class FileMetadataStore:
         compressed = base.metadata.properties.get(COMPRESSION, "none").lower() == "gzip"
         name = name_of(version + 1, compressed=compressed)
         # Put-if-absent protects the name `v<N+1>` only. After DROP and CREATE in the same
-        # folder that name may be free again, in another table.
-        if not self._is_same(base):
+        # folder that name may be free again, in another table. Another engine may spell the
+        # version differently (`.gz.metadata.json`), which put-if-absent cannot see.
+        found, after = find_neighbors(self.storage, base.name, version)
+        if not _is_same(base, found):
             if not self._has_later(base):
                 raise ConcurrentDrop(self.storage.root)
             return None  # later commits have removed the file
@@ -132,12 +152,13 @@ class FileMetadataStore:
         # committed.
         if _removes_versions(base.json) and newest_metadata(self.storage) != base.name:
             return None  # the next version may have existed and been removed
-        committed = self._put(version + 1, name, value)
+        data = _file_bytes(name, value)
+        committed = None if after is not None else self._put(version + 1, name, value, data)
         if committed is None:
             return None
         # DROP may have removed the base between the check and the put. Our version would
         # then be the only file of a table that does not exist.
-        if not self._still_has(base) and not self._has_later(committed):
+        if not self._still_has(base, version, name, data) and not self._has_later(committed):
             with suppress(OSError):
                 self.storage.delete(name)
             raise ConcurrentDrop(self.storage.root)
@@ -147,23 +168,17 @@ class FileMetadataStore:
 
     def _create(self, updates: Sequence[Update]) -> LoadedMetadata | None:
         value = apply(new_metadata(str(uuid4()), self.location, self.clock()), updates, self.clock())
-        committed = self._put(_FIRST, name_of(_FIRST, compressed=False), value)
+        if find_version(self.storage, _FIRST) is not None:
+            return None
+        name = name_of(_FIRST, compressed=False)
+        committed = self._put(_FIRST, name, value, _file_bytes(name, value))
         if committed is not None:
             self._follow_up(_FIRST, ())
         return committed
 
-    def _put(self, version: int, name: str, value: Json) -> LoadedMetadata | None:
+    def _put(self, version: int, name: str, value: Json, data: bytes) -> LoadedMetadata | None:
         root = self.storage.root
-        text = json.dumps(value, separators=(",", ":")).encode()
-        # Without a time in the header equal metadata has equal bytes, by which
-        # `put_confirmed` recognizes our own file.
-        data = gzip.compress(text, mtime=0) if ".gz." in name else text
         metadata = read_metadata(value, name, root)  # never write metadata that cannot be read back
-        # Another engine may spell the version differently (`.gz.metadata.json`), which
-        # put-if-absent on our name cannot see.
-        other = find_version(self.storage, version)
-        if other is not None:
-            return None
         try:
             is_put = put_confirmed(
                 self.storage, name, data, lambda found: found == data, self.retries, in_place=version > _FIRST
@@ -176,25 +191,21 @@ class FileMetadataStore:
             raise CommitOutcomeUnknown(root, version, str(value.get("current-snapshot-id")), str(error)) from error
         return LoadedMetadata(name=name, metadata=metadata, json=value) if is_put else None
 
-    def _is_same(self, base: LoadedMetadata) -> bool:
-        """Returns True if the base version still exists.
+    def _still_has(self, base: LoadedMetadata, version: int, name: str, data: bytes) -> bool:
+        """Checks like `_is_same`, after the next version is written: an unreachable storage must not undo the commit.
 
-        Otherwise the table was dropped, another table was created in its place, or later commits removed the file.
+        The listing that has both also identifies the written file, which the next statement then need not read.
         """
         try:
-            found = self.storage.stat(base.name)
-        except FileNotFoundError:
-            return False
-        return not isinstance(base.stamp, FileStatus) or found.may_be(base.stamp)
-
-    def _still_has(self, base: LoadedMetadata) -> bool:
-        """Checks like `_is_same`, after the next version is written: an unreachable storage must not undo the
-        commit.
-        """
-        try:
-            return self._is_same(base)
+            listed = list_versions(self.storage, version)
+            if listed is None:
+                return _is_same(base, find_status(self.storage, base.name))
         except OSError:
             return True
+        is_same, written = _is_same(base, listed.get(base.name)), listed.get(name)
+        if is_same and written is not None and written.etag and written.size == len(data):
+            self.cache(_key(self.storage, name, written), lambda: data)
+        return is_same
 
     def _has_later(self, loaded: LoadedMetadata) -> bool:
         """Returns True if the table has a later version by now."""
@@ -238,6 +249,32 @@ class FileMetadataStore:
         if find_version(self.storage, _FIRST + 1) is None:
             self.storage.delete(committed.name)
             self.storage.delete(HINT)
+
+
+def read_metadata_file(storage: Storage, name: str, status: FileStatus, cache: FileCache) -> bytes:
+    """Returns a metadata file's bytes, cached if the storage identifies the content of a file."""
+    if not status.etag:
+        return storage.read_bytes(name)
+    return cache(_key(storage, name, status), lambda: storage.read_bytes(name))
+
+
+def _key(storage: Storage, name: str, status: FileStatus) -> tuple[object, ...]:
+    return "metadata file", storage.root, name, status
+
+
+def _file_bytes(name: str, value: Json) -> bytes:
+    text = json.dumps(value, separators=(",", ":")).encode()
+    # Without a time in the header equal metadata has equal bytes, by which `put_confirmed`
+    # recognizes our own file.
+    return gzip.compress(text, mtime=0) if ".gz." in name else text
+
+
+def _is_same(base: LoadedMetadata, found: FileStatus | None) -> bool:
+    """Returns True if the base version still exists, by its file's status.
+
+    Otherwise the table was dropped, another table was created in its place, or later commits removed the file.
+    """
+    return found is not None and (not isinstance(base.stamp, FileStatus) or found.may_be(base.stamp))
 
 
 def _removes_versions(metadata: Json) -> bool:

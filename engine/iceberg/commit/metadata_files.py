@@ -124,6 +124,30 @@ def _hint(storage: Storage) -> str | None:
         return None
 
 
+def find_neighbors(storage: Storage, name: str, version: int) -> tuple[FileStatus | None, str | None]:
+    """Returns the status of a version's file, None if it is absent, and the file of the next version, if any.
+
+    One listing has both, if the storage can start it at the versions.
+    """
+    listed = list_versions(storage, version)
+    if listed is not None:
+        return listed.get(name), _find(storage, version + 1, listed)
+    return find_status(storage, name), find_version(storage, version + 1)
+
+
+def list_versions(storage: Storage, newest: int) -> Mapping[str, FileStatus] | None:
+    """Returns the files of all versions up to about `newest`, by name; None if that takes more than one request."""
+    return _versions_from(storage, "v", newest)
+
+
+def find_status(storage: Storage, name: str) -> FileStatus | None:
+    """Returns a file's status; None if the file is absent."""
+    try:
+        return storage.stat(name)
+    except FileNotFoundError:
+        return None
+
+
 def find_version(storage: Storage, version: int) -> str | None:
     """Returns the file that holds a version, in any spelling."""
     return _find(storage, version, _versions_from(storage, f"v{version}.", version))

@@ -14,7 +14,7 @@ Source: Iceberg Spark runtime, "remove_orphan_files".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
@@ -38,27 +38,18 @@ class Removed:
     reason: str
 
 
-def remove_files(storage: Storage, names: Sequence[str], check: Callable[[], None]) -> Removed:
-    """Removes files. `check` is called between batches, and stops the removal by raising."""
+def remove_files(storage: Storage, groups: Iterable[Sequence[str]], check: Callable[[], None]) -> Removed:
+    """Removes files, one group after another. `check` is called between batches, and stops the removal by raising."""
     done: list[str] = []
-    failed: list[str] = []
-    reason = ""
-    with ThreadPoolExecutor(_THREADS, "remove") as threads:
+    failures: dict[str, OSError] = {}
+    for names in groups:
         for start in range(0, len(names), _FILES_AT_ONCE):
             check()
             some = names[start : start + _FILES_AT_ONCE]
-            for name, error in zip(some, threads.map(lambda name: _error(storage, name), some), strict=True):
-                (done if error is None else failed).append(name)
-                reason = reason or ("" if error is None else str(error))
-    return Removed(names=tuple(done), failed=tuple(failed), reason=reason)
-
-
-def _error(storage: Storage, name: str) -> OSError | None:
-    try:
-        storage.delete(name)
-    except OSError as error:
-        return error
-    return None
+            failures |= storage.delete_many(some)
+            done += (name for name in some if name not in failures)
+    reason = next((str(error) for error in failures.values()), "")
+    return Removed(names=tuple(done), failed=tuple(failures), reason=reason)
 
 
 _THREADS = 16

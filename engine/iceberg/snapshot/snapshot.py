@@ -236,11 +236,16 @@ class IcebergSnapshot:
         # Version 1 allows the manifests in the snapshot itself, without a list.
         if info.manifest_list is None:
             return tuple(named_manifest(path, info.snapshot_id, self.read) for path in info.manifests)
-        key = ("manifest list", self.storage.root, info.manifest_list, info.snapshot_id)
         name = info.manifest_list
-        return self.decoded.get(
-            key, lambda: decode_manifest_list(self.read(name), name), lambda found: 400 * len(found)
-        )
+        return self._decoded_list(name, info.snapshot_id, lambda: self.read(name))
+
+    def _decoded_list(self, name: str, snapshot_id: int, read: Callable[[], bytes]) -> tuple[Manifest, ...]:
+        key = ("manifest list", self.storage.root, name, snapshot_id)
+        return self.decoded.get(key, lambda: decode_manifest_list(read(), name), lambda found: 400 * len(found))
+
+    def cache_manifest_list(self, name: str, snapshot_id: int, data: bytes) -> None:
+        """Caches the list of a snapshot that was just committed, for the table's next statements."""
+        self._decoded_list(name, snapshot_id, lambda: data)
 
     def read(self, path: str) -> bytes:
         """Reads a file that the metadata references."""

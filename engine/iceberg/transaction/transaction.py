@@ -339,7 +339,7 @@ class _Attempts:
     def __init__(self, transaction: IcebergTransaction) -> None:
         self._of = transaction
         self._staged: StagedManifests | None = None
-        self._lists: list[str] = []
+        self._lists: list[WrittenList] = []
         self._count = 0
         # True while a commit was sent to the store without an outcome: the version may exist.
         self.is_in_doubt = False
@@ -471,7 +471,7 @@ class _Attempts:
                 attempt=self._count,
             ),
         )
-        self._lists.append(written.name)
+        self._lists.append(written)
         of.manifests = written.manifests
         value: Json = {
             "snapshot-id": of.snapshot_id,
@@ -490,13 +490,15 @@ class _Attempts:
 
     def discard_all(self) -> None:
         """Deletes the files after a failed transaction."""
-        self._discard([*self._lists, *(self._staged.written if self._staged else ())])
+        self._discard([*(each.name for each in self._lists), *(self._staged.written if self._staged else ())])
 
     def discard_lost(self) -> None:
         """Deletes failed attempts' manifest lists; manifests for superseded heads are left to orphan removal."""
         # The last list belongs to the committed snapshot; the others were named by attempts
         # that lost.
-        self._discard(self._lists[:-1])
+        self._discard(each.name for each in self._lists[:-1])
+        if self._lists and self._of.snapshot is not None:
+            self._of.snapshot.cache_manifest_list(self._lists[-1].path, self._of.snapshot_id, self._lists[-1].data)
 
     def _discard(self, names: Iterable[str]) -> None:
         for name in names:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -45,6 +45,7 @@ class WrittenList:
     path: str
     name: str
     manifests: tuple[Manifest, ...]
+    data: bytes = field(repr=False)
     first_row_id: int | None = None
     added_rows: int | None = None
 
@@ -78,6 +79,7 @@ def write_manifest_list(
         path=f"{table.location}/{name}",
         name=name,
         manifests=tuple(with_sequence_numbers),
+        data=data,
         first_row_id=new.next_row_id if has_ids else None,
         added_rows=next_id - new.next_row_id if has_ids else None,
     )

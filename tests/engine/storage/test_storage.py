@@ -143,12 +143,14 @@ def test_times_of_every_scheme(fields: dict[str, Any]) -> None:
         (FileStatus("x", 3, MOMENT_MS // 1000 * 1000 + 1000), False),
         (FileStatus("x", 4, MOMENT_MS), False),
         (FileStatus("y", 3, MOMENT_MS), False),
+        (FileStatus("x", 3, MOMENT_MS, "one"), True),
+        (FileStatus("x", 3, MOMENT_MS, "two"), False),
         (None, False),
     ],
 )
 def test_a_file_is_known_again_by_storages_that_tell_whole_seconds(other: FileStatus | None, expected: bool) -> None:
     """An object store's listing has fractional seconds, which a single object's metadata lacks."""
-    status = FileStatus("x", 3, MOMENT_MS)
+    status = FileStatus("x", 3, MOMENT_MS, "one")
     assert status.may_be(other) is expected
     assert other is None or other.may_be(status) is expected
 

@@ -149,8 +149,9 @@ def _remove(
     found |= dict.fromkeys(_statistics(files, committed), FileKind.STATISTICS)
     # Manifests last: after an interruption a later run can still find the data files
     # through them.
-    names = sorted(found, key=lambda name: (found[name] in (FileKind.MANIFEST, FileKind.MANIFEST_LIST), name))
-    removed = remove_files(plan.snapshot.storage, names, context.request.cancel.ensure_live)
+    manifests = sorted(name for name in found if found[name] in (FileKind.MANIFEST, FileKind.MANIFEST_LIST))
+    groups = (sorted(found.keys() - set(manifests)), manifests)
+    removed = remove_files(plan.snapshot.storage, groups, context.request.cancel.ensure_live)
     if removed.failed:
         raise IcebergFilesNotRemoved(plan.table.label, len(removed.failed), removed.failed[0], removed.reason)
     return Counter(found[name] for name in removed.names)
@@ -206,7 +207,7 @@ def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, context: Execut
         raise IcebergPathPrefixesDiffer(label, *found.doubtful)
     names = found.names
     if not procedure.dry_run:
-        removed = remove_files(storage, names, check)
+        removed = remove_files(storage, [names], check)
         if removed.failed:
             raise IcebergFilesNotRemoved(label, len(removed.failed), removed.failed[0], removed.reason)
     return string_rows(("orphan_file_location",), [(f"{loaded.metadata.location}/{name}",) for name in names])
