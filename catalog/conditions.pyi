@@ -2084,18 +2084,16 @@ class ViewChanged(SqlError):
 class ViewTypeNotUpCast(SqlError):
     """CANNOT_UP_CAST_DATATYPE, SQLSTATE 42846"""
     column: str
-    view: str
     found: str
     expected: str
-    def __init__(self, column: str, view: str, found: str, expected: str) -> None: ...
+    def __init__(self, column: str, found: str, expected: str) -> None: ...
 
 class ViewTypeNotCast(SqlError):
     """DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION, SQLSTATE 42K09"""
     column: str
-    view: str
     found: str
     expected: str
-    def __init__(self, column: str, view: str, found: str, expected: str) -> None: ...
+    def __init__(self, column: str, found: str, expected: str) -> None: ...
 
 class ScanLimitExceeded(SqlError):
     """SCAN_LIMIT_EXCEEDED, SQLSTATE 54000"""

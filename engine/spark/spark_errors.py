@@ -87,7 +87,7 @@ _NO_MEMORY = frozenset(
 _OF_DATA = ("21", "22", "23", "P0")
 
 # The errors for a view's column whose type changed, by the kind of Java's rejection (`ViewColumns.java`).
-_TYPE_MISMATCHES: Mapping[str, Callable[[str, str, str, str], SqlError]] = MappingProxyType(
+_TYPE_MISMATCHES: Mapping[str, Callable[[str, str, str], SqlError]] = MappingProxyType(
     {"view column without up cast": ViewTypeNotUpCast, "view column without cast": ViewTypeNotCast}
 )
 _RAISED = "USER_RAISED_EXCEPTION"
@@ -174,7 +174,7 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
     if own_texts is not None and known.get("refusal") == "view column":
         return ViewChanged("a column of a view")
     if own_texts is not None and (mismatch := _TYPE_MISMATCHES.get(known.get("refusal", ""))):
-        return mismatch("a column", "a view", "another type", "its type")
+        return mismatch("a column of a view", "another type", "its own")
     if own_texts is not None and known.get("refusal") == "column of files":
         return ColumnNotRead("below a view, row filter or column mask", "a column of a type unlike its files'")
     if "refusal" in known:
@@ -271,7 +271,7 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return ViewChanged(subject)
         case "view column without up cast" | "view column without cast":
             column, view, found, expected = subject.split("\0")
-            return _TYPE_MISMATCHES[kind](column, view, found, expected)
+            return _TYPE_MISMATCHES[kind](f"the column {column} of the view {view}", found, expected)
         case "column of files":
             table, _, part = subject.partition("\n")
             return ColumnNotRead(restore_names(table, labels), part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,6 +20,9 @@ from tests.certificates import Certificate, make_certificate
 from tests.clients.drivers import Driver, open_driver, start_jvm
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
 from tests.gateway.http.conftest import serving_http
+
+# Tests of Go's drivers are left out where there is no Go.
+collect_ignore = [] if shutil.which("go") else ["test_databricks_go.py", "test_gohive.py"]
 
 TYPES = pa.table(
     {

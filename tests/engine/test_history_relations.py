@@ -13,10 +13,10 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def told(session: LakeSession) -> Iterator[LakeSession]:
+def shop(session: LakeSession) -> Iterator[LakeSession]:
     for text in (
-        "CREATE SCHEMA told",
-        "USE told",
+        "CREATE SCHEMA shop",
+        "USE shop",
         "CREATE TABLE t (id INT)",
         "INSERT INTO t VALUES (1)",
         "DELETE FROM t WHERE id = 1",
@@ -24,12 +24,12 @@ def told(session: LakeSession) -> Iterator[LakeSession]:
     ):
         run(session, text)
     yield session
-    run(session, "DROP SCHEMA told CASCADE")
+    run(session, "DROP SCHEMA shop CASCADE")
 
 
-def test_relation_has_the_rows_and_types_of_the_statement(told: LakeSession) -> None:
-    expected = table(told, "DESCRIBE HISTORY t")
-    found = table(told, "SELECT * FROM (DESCRIBE HISTORY told.t) ORDER BY version DESC")
+def test_relation_has_the_rows_and_types_of_the_statement(shop: LakeSession) -> None:
+    expected = table(shop, "DESCRIBE HISTORY t")
+    found = table(shop, "SELECT * FROM (DESCRIBE HISTORY shop.t) ORDER BY version DESC")
     assert found.schema.names == expected.schema.names
     assert [str(each) for each in found.schema.types] == [str(each) for each in expected.schema.types]
     comparable = [column for column in found.schema.names if column != "operationMetrics"]
@@ -41,7 +41,7 @@ def test_relation_has_the_rows_and_types_of_the_statement(told: LakeSession) -> 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("select operation from (describe history `spark_catalog`.`told`.`t`)", ["DELETE", "WRITE", "CREATE TABLE"]),
+        ("select operation from (describe history `spark_catalog`.`shop`.`t`)", ["DELETE", "WRITE", "CREATE TABLE"]),
         ("SELECT h.operation FROM (DESC HISTORY t LIMIT 2) AS h WHERE h.version < 2", ["WRITE"]),
         ("SELECT operation FROM t, (DESCRIBE HISTORY t) h", []),
         (
@@ -53,19 +53,19 @@ def test_relation_has_the_rows_and_types_of_the_statement(told: LakeSession) -> 
         ("SELECT operationParameters['mode'] FROM (DESCRIBE HISTORY t) WHERE version = 1", ["Append"]),
     ],
 )
-def test_history_is_read_like_a_table(told: LakeSession, text: str, expected: list[str]) -> None:
-    assert sorted(str(operation) for (operation,) in rows(told, text)) == sorted(expected)
+def test_history_is_read_like_a_table(shop: LakeSession, text: str, expected: list[str]) -> None:
+    assert sorted(str(operation) for (operation,) in rows(shop, text)) == sorted(expected)
 
 
-def test_history_of_a_path_and_in_a_view_and_an_insert(told: LakeSession) -> None:
-    path = table(told, "DESCRIBE DETAIL t")["location"].to_pylist()[0]
-    assert rows(told, f"SELECT count(*) FROM (DESCRIBE HISTORY '{path}')") == [(3,)]
-    assert rows(told, f"SELECT count(*) FROM (DESCRIBE HISTORY delta.`{path}`)") == [(3,)]
-    run(told, "CREATE VIEW log AS SELECT version, operation FROM (DESCRIBE HISTORY t)")
-    run(told, "CREATE TABLE copied AS SELECT * FROM log")
-    run(told, "INSERT INTO t VALUES (2)")
-    assert rows(told, "SELECT max(version) FROM log") == [(3,)]
-    assert rows(told, "SELECT max(version) FROM copied") == [(2,)]
+def test_history_of_a_path_and_in_a_view_and_an_insert(shop: LakeSession) -> None:
+    path = table(shop, "DESCRIBE DETAIL t")["location"].to_pylist()[0]
+    assert rows(shop, f"SELECT count(*) FROM (DESCRIBE HISTORY '{path}')") == [(3,)]
+    assert rows(shop, f"SELECT count(*) FROM (DESCRIBE HISTORY delta.`{path}`)") == [(3,)]
+    run(shop, "CREATE VIEW log AS SELECT version, operation FROM (DESCRIBE HISTORY t)")
+    run(shop, "CREATE TABLE copied AS SELECT * FROM log")
+    run(shop, "INSERT INTO t VALUES (2)")
+    assert rows(shop, "SELECT max(version) FROM log") == [(3,)]
+    assert rows(shop, "SELECT max(version) FROM copied") == [(2,)]
 
 
 @pytest.mark.parametrize(
@@ -79,15 +79,15 @@ def test_history_of_a_path_and_in_a_view_and_an_insert(told: LakeSession) -> Non
         ("SELECT (DESCRIBE HISTORY t)", "UNSUPPORTED_CLAUSE"),
     ],
 )
-def test_unsupported_history_is_rejected(told: LakeSession, text: str, condition: str) -> None:
-    assert refuse(told, text).condition == condition
+def test_unsupported_history_is_rejected(shop: LakeSession, text: str, condition: str) -> None:
+    assert refuse(shop, text).condition == condition
 
 
-def test_history_of_a_protected_table_is_rejected_as_the_statement_is(told: LakeSession) -> None:
-    run(told, "CREATE FUNCTION only_positive(x INT) RETURNS BOOLEAN RETURN x > 0")
-    run(told, "ALTER TABLE t SET ROW FILTER only_positive ON (id)")
-    statement = refuse(told, "DESCRIBE HISTORY t")
-    relation = refuse(told, "SELECT * FROM (DESCRIBE HISTORY t)")
+def test_history_of_a_protected_table_is_rejected_as_the_statement_is(shop: LakeSession) -> None:
+    run(shop, "CREATE FUNCTION only_positive(x INT) RETURNS BOOLEAN RETURN x > 0")
+    run(shop, "ALTER TABLE t SET ROW FILTER only_positive ON (id)")
+    statement = refuse(shop, "DESCRIBE HISTORY t")
+    relation = refuse(shop, "SELECT * FROM (DESCRIBE HISTORY t)")
     assert (relation.condition, relation.sqlstate) == (statement.condition, statement.sqlstate)
-    run(told, "ALTER TABLE t DROP ROW FILTER")
-    assert rows(told, "SELECT count(*) FROM (DESCRIBE HISTORY t)") == [(3,)]
+    run(shop, "ALTER TABLE t DROP ROW FILTER")
+    assert rows(shop, "SELECT count(*) FROM (DESCRIBE HISTORY t)") == [(3,)]

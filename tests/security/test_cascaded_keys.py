@@ -38,5 +38,5 @@ def test_modify_on_the_child_table_is_required(lake: GuardedLake, dropped: str) 
     assert lake.outcome("ann", f"ALTER TABLE shop.parent DROP {dropped} CASCADE") == "R"
 
 
-def test_other_constraints_need_no_privilege_on_the_child(lake: GuardedLake) -> None:
+def test_other_constraint_is_dropped_without_privileges_on_the_child(lake: GuardedLake) -> None:
     assert lake.outcome("eve", "ALTER TABLE shop.parent DROP CONSTRAINT IF EXISTS other CASCADE") == "R"

@@ -169,3 +169,24 @@ def test_functions_are_listed_and_described(people: People) -> None:
     reported = people.rows("ann", "DESCRIBE FUNCTION EXTENDED shop.four")
     assert ("Body:      shop.twice(shop.twice(four.y)) * z",) in reported
     assert not any("twice" in line for (line,) in people.rows("eve", "DESCRIBE FUNCTION EXTENDED shop.four"))
+
+
+def test_error_of_a_changed_type_below_a_view_hides_the_table(people: People) -> None:
+    for text in (
+        "CREATE TABLE shop.typed (a INT)",
+        "CREATE VIEW shop.bound WITH SCHEMA BINDING AS SELECT a FROM shop.typed",
+        "CREATE VIEW shop.compensated AS SELECT a FROM shop.typed",
+        "GRANT SELECT ON VIEW shop.bound TO eve",
+        "GRANT SELECT ON VIEW shop.compensated TO eve",
+        "CREATE OR REPLACE TABLE shop.typed (a STRING)",
+        "INSERT INTO shop.typed VALUES ('secret')",
+    ):
+        people.rows("ann", text)
+    for view, condition, word in (
+        ("bound", "CANNOT_UP_CAST_DATATYPE", "STRING"),
+        ("compensated", "CAST_INVALID_INPUT", "secret"),
+    ):
+        for who in ("ann", "eve"):
+            error = people.refuse(who, f"SELECT a FROM shop.{view}")
+            assert error.condition == condition
+            assert (word in f"{error}") == (who == "ann")
