@@ -65,6 +65,7 @@ def row_writing(plan: WritePlan, token: str) -> RowWriting:
     ]
     writing = RowWriting(
         label=plan.table,
+        token=token,
         columns=input_columns.to_json(),
         by_name=plan.source_columns is not None,
         fields=plan.fields,

@@ -48,6 +48,7 @@ def materialized_rows(storage: Storage, scan: Scan, source: ReadPlan, context: E
         given = ["true"]
     text = f"SELECT {', '.join(given)} FROM ({source.text}\n) AS given({', '.join(names)})"
     row_writing = RowWriting(
+        token="",
         label=scan.label,
         columns=columns.to_json(),
         by_name=False,

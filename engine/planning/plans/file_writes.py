@@ -118,6 +118,8 @@ class RowWriting:
     """
 
     label: str
+    # A text in the errors of the checks, which no other statement has.
+    token: str
     columns: str
     by_name: bool
     fields: FieldMatching

@@ -5,6 +5,7 @@ import deltagateway.optimizer.EstimatedRelation;
 import deltagateway.optimizer.OptimizerRule;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.scan.PrunedFileIndex;
+import deltagateway.write.LiteralPlan;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
@@ -13,6 +14,7 @@ import java.util.Base64;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -63,6 +65,9 @@ public final class PlanCache {
 
   /** Analyzed queries with what their target table enforces ({@link RowEnforcer}). */
   private final Map<String, LogicalPlan> writes = recentlyUsed(PLANS_MAX);
+
+  /** Plans of literal rows; empty for a key that has occurred once. */
+  private final Map<String, Optional<LiteralPlan>> literals = recentlyUsed(PLANS_MAX);
 
   /** Plans with a cached run, in order of use; guarded by itself. */
   private final Map<Kept, Kept> withRuns = new LinkedHashMap<>(16, 0.75f, true);
@@ -115,7 +120,20 @@ public final class PlanCache {
             && Arrays.stream(request.scans).allMatch(scan -> scan.format == null)
             && isTimeless(request.text)
             && Arrays.stream(request.views).allMatch(view -> isTimeless(view.text));
-    if (!isCached) return null;
+    return isCached ? key(spark, meaning) : null;
+  }
+
+  /**
+   * Returns the key of the plan of literal rows, or null if it must not be cached. `meaning` has
+   * the types of the values and all that the table enforces.
+   */
+  public static String literalsKey(SparkSession spark, String user, String meaning)
+      throws GeneralSecurityException {
+    boolean isCached = OptimizerRule.PLAN_CACHE.isEnabled(spark.sessionState().conf());
+    return isCached ? key(spark, user + "\n" + meaning) : null;
+  }
+
+  private static String key(SparkSession spark, String meaning) throws GeneralSecurityException {
     Map<String, String> settings = spark.sessionState().conf().settings();
     String set;
     synchronized (settings) { // a synchronized map; its copies need the lock
@@ -152,6 +170,21 @@ public final class PlanCache {
 
   public void putWrite(String key, LogicalPlan enforced) {
     writes.put(key, new Placing(null, null).over(enforced));
+  }
+
+  /** Returns the plan of literal rows, or null. */
+  public LiteralPlan literals(String key) {
+    Optional<LiteralPlan> found = literals.get(key);
+    return found == null ? null : found.orElse(null);
+  }
+
+  /** Returns whether a plan of literal rows should be cached: its key occurs again. */
+  public boolean recursLiterals(String key) {
+    return literals.putIfAbsent(key, Optional.empty()) != null;
+  }
+
+  public void putLiterals(String key, LiteralPlan plan) {
+    literals.put(key, Optional.of(plan));
   }
 
   public Kept get(String key) {

@@ -14,6 +14,8 @@ import deltagateway.protocol.PythonCallbacks;
 import deltagateway.protocol.RejectionException;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.scan.PhysicalScans;
+import deltagateway.write.LiteralPlan;
+import deltagateway.write.LiteralValues;
 import deltagateway.write.TableWriter;
 import java.util.Collections;
 import java.util.Map;
@@ -208,11 +210,28 @@ public final class GatewaySession {
             recordLineage(request, query.analyzed());
             return files;
           }
+          LiteralValues values = writer.literalValues(request);
+          String literalsKey = values == null ? null : writer.literalsKey(request, values);
+          LiteralPlan known = literalsKey == null ? null : plans.literals(literalsKey);
+          LogicalPlan rows = known == null ? null : writer.evaluated(known, values);
+          if (rows != null) {
+            OptimizerRule.PLAN_CACHE.count();
+            String files = writer.writeLiterals(rows);
+            recordLineage(request, known.analyzed());
+            return files;
+          }
           QueryExecution source = statement.analyzed();
-          QueryExecution literals = writer.literals(source, statement, guard, request.id);
+          TableWriter.Literals literals = writer.literals(source, statement, guard, request.id);
           if (literals != null) {
-            String files = writer.writeLiterals(literals);
-            recordLineage(request, literals.analyzed());
+            String files = writer.writeLiterals(literals.query().optimizedPlan());
+            recordLineage(request, literals.query().analyzed());
+            if (literalsKey != null && known == null && plans.recursLiterals(literalsKey)) {
+              LiteralPlan plan = writer.literalPlan(literals, values, statement);
+              boolean isUnchanged =
+                  changes == settings.changes()
+                      && literalsKey.equals(writer.literalsKey(request, values));
+              if (plan != null && isUnchanged) plans.putLiterals(literalsKey, plan);
+            }
             return files;
           }
           QueryExecution query = writer.enforced(source, guard, request.id);

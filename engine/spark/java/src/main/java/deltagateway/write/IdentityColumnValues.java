@@ -36,6 +36,10 @@ public final class IdentityColumnValues implements Serializable {
     this.step = step;
   }
 
+  String column() {
+    return column;
+  }
+
   /**
    * Returns a value for each row; not deterministic, so that Spark neither moves nor repeats it.
    */

@@ -2,6 +2,7 @@ package deltagateway.write;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import deltagateway.cache.PlanCache;
 import deltagateway.guard.PlanGuard;
 import deltagateway.internals.ScalaConversions;
@@ -114,26 +115,84 @@ public final class TableWriter {
         spark, request, target, isDistributed && !rules.get("joins_tasks").booleanValue());
   }
 
+  /** A query of literals; `isTimeless` is false if expressions have the statement's time. */
+  public record Literals(QueryExecution query, boolean isTimeless) {}
+
   /**
    * Returns the rows for {@link #writeLiterals}; null if they are no literals or Spark cannot
    * evaluate them without a job.
    */
-  public QueryExecution literals(
+  public Literals literals(
       QueryExecution query, StatementExecution statement, PlanGuard guard, String statementId)
       throws Exception {
     if (rules.isNull() || !rules.get("literals").booleanValue()) return null;
     if (!RowEnforcer.isLiteral(query.analyzed())) return null;
     QueryExecution enforced = enforcer(guard, statementId, true).enforced(query);
-    LogicalPlan plan = statement.atItsTime(enforced).analyzed();
+    QueryExecution timed = statement.atItsTime(enforced);
+    LogicalPlan plan = timed.analyzed();
     List<Attribute> partitions = partitionAttributes(ScalaConversions.list(plan.output()));
     QueryExecution literals =
         statement.planned(LiteralRowsWriter.withNullPartitions(plan, partitions));
-    return LiteralRowsWriter.relation(literals.optimizedPlan()) == null ? null : literals;
+    if (LiteralRowsWriter.relation(literals.optimizedPlan()) == null) return null;
+    return new Literals(literals, timed == enforced);
+  }
+
+  /**
+   * Returns the key of the {@link LiteralPlan} of values: their types and nullability and all that
+   * the table enforces. The numbers of identity columns and the token in errors belong to a
+   * statement.
+   */
+  public String literalsKey(StatementRequest request, LiteralValues values) throws Exception {
+    JsonNode shared = rules.deepCopy();
+    for (JsonNode step : shared.get("steps")) {
+      for (JsonNode expression : step.get("expressions"))
+        if (!PlanCache.isTimeless(expression.get("text").textValue())) return null;
+      for (JsonNode counter : step.get("counters")) ((ObjectNode) counter).put("first", 0);
+    }
+    String token = ((ObjectNode) shared).remove("token").textValue();
+    String texts = shared.toString().replace(token, "");
+    return PlanCache.literalsKey(
+        spark, request.principal, values.shape() + partitionColumns + texts);
+  }
+
+  /** Returns the request's values if they can be written by a {@link LiteralPlan}, else null. */
+  public LiteralValues literalValues(StatementRequest request) {
+    boolean isAlone =
+        request.scans.length == 0 && request.views.length == 0 && request.given.isEmpty();
+    if (!isAlone || rules.isNull() || !rules.get("literals").booleanValue()) return null;
+    return LiteralValues.parse(request.text, request.parameters, spark.sessionState().conf());
+  }
+
+  /** Returns the plan for values like those of `literals`; null if there is none. */
+  public LiteralPlan literalPlan(
+      Literals literals, LiteralValues values, StatementExecution statement) {
+    return literals.isTimeless()
+        ? LiteralPlan.of(literals.query().analyzed(), values, statement)
+        : null;
+  }
+
+  /**
+   * Returns the rows of a plan for `values`; null if they cannot be evaluated: the plan of the
+   * statement itself has the error.
+   */
+  public LogicalPlan evaluated(LiteralPlan plan, LiteralValues values) {
+    Map<String, IdentityColumnValues> counters = new HashMap<>();
+    for (JsonNode step : rules.get("steps")) {
+      for (JsonNode counter : step.get("counters")) {
+        String name = counter.get("name").textValue();
+        long first = counter.get("first").longValue();
+        counters.put(name, new IdentityColumnValues(name, first, counter.get("step").longValue()));
+      }
+    }
+    try {
+      return plan.evaluated(values, counters);
+    } catch (Exception failure) {
+      return null;
+    }
   }
 
   /** Writes rows as {@link #write} does, without a job. */
-  public String writeLiterals(QueryExecution literals) throws Exception {
-    LogicalPlan rows = literals.optimizedPlan();
+  public String writeLiterals(LogicalPlan rows) throws Exception {
     InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
     List<Attribute> output = ScalaConversions.list(rows.output());
     NestedNullCounts nulls = new NestedNullCounts(fileColumns(output));

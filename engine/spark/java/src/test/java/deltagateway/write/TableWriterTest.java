@@ -118,7 +118,8 @@ class TableWriterTest {
 
   @Test
   void literalsAreWrittenWithoutAJob() throws Exception {
-    JsonNode files = parsed(writer(target -> {}).writeLiterals(query("VALUES (2), (1), (3)")));
+    JsonNode files =
+        parsed(writer(target -> {}).writeLiterals(query("VALUES (2), (1), (3)").optimizedPlan()));
     assertEquals(1, files.size());
     assertEquals(List.of("[2]", "[1]", "[3]"), rows(files));
   }
@@ -128,7 +129,7 @@ class TableWriterTest {
     Consumer<ObjectNode> target = node -> node.withArray("partition_columns").add("p");
     String values =
         "SELECT * FROM VALUES (1, 'b', array(1)), (2, 'a', NULL), (3, 'b', NULL) AS v(a, p, l)";
-    JsonNode literal = parsed(writer(target).writeLiterals(query(values)));
+    JsonNode literal = parsed(writer(target).writeLiterals(query(values).optimizedPlan()));
     JsonNode job = parsed(writer(target).write(query(values)));
     assertEquals(2, literal.size());
     assertEquals("p=a", literal.get(0).get(1).textValue());
@@ -139,7 +140,7 @@ class TableWriterTest {
   @Test
   void noLiteralsWriteNoFile() throws Exception {
     QueryExecution none = query("SELECT * FROM VALUES (1) AS v(a) WHERE a > 1");
-    assertEquals("[]", writer(target -> {}).writeLiterals(none));
+    assertEquals("[]", writer(target -> {}).writeLiterals(none.optimizedPlan()));
   }
 
   @Test
