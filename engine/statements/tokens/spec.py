@@ -23,7 +23,15 @@ from engine.runtime.statement import Statement
 from engine.runtime.tokens import create_token, revoke_token, visible_tokens
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.format_planning import FormatPlanners
-from engine.statements.spec import StatementSpec, change_spec, effect, names_nothing, never, requires_nothing
+from engine.statements.spec import (
+    Repetition,
+    StatementSpec,
+    change_spec,
+    effect,
+    names_nothing,
+    never,
+    requires_nothing,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +135,7 @@ SPECS: tuple[StatementSpec[Any], ...] = tuple(
         plan=_plan,
         use=Use.GRANT,
         retry=never,
+        repetition=Repetition.AGAIN if statement is ShowTokens else Repetition.UNKNOWN,
         answers_rows=True,
         reports_work=False,
     )
