@@ -146,12 +146,13 @@ class Rig:
     def close(self) -> list[str]:
         """Ends all processes; returns violations: exit codes, processes and files that are left."""
         found = [f"exit code {code}" for code in [gateway.drain() for gateway in self.gateways] if code]
-        _age(self.lake, _AGE_S)
-        last = self.gateways[0]
-        last.start()
-        last.ports()
-        eventually(lambda: not temporary_files(self.lake), 15)
-        found += [f"exit code {code}" for code in [last.drain()] if code]
+        if temporary_files(self.lake):  # of killed processes: the next start removes them once they are old
+            _age(self.lake, _AGE_S)
+            last = self.gateways[0]
+            last.start()
+            last.ports()
+            eventually(lambda: not temporary_files(self.lake), _GONE_S)
+            found += [f"exit code {code}" for code in [last.drain()] if code]
         found += [f"file left ({path.relative_to(self.folder)})" for path in temporary_files(self.lake)]
         for gateway in self.gateways:
             found += [f"file left ({each.relative_to(self.folder)})" for each in (gateway.folder / "local").iterdir()]
