@@ -41,6 +41,7 @@ ROUND = 5
 BEFORE_S = 8.0
 SETTLE_S = 3.0
 QUIET_S = 120.0
+NOT_READY = "not ready"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +55,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--results", type=Path, default=RESULTS)
     options.add_argument("--expect-recovery", action="store_true", help="sessions, statements, results outlive kills")
     given = options.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the processes too
     seed, end, bad = given.seed or secrets.token_hex(4), time.monotonic() + 60 * given.minutes, 0
     faults = {name: fault for name, fault in faults.items() if name in (given.kinds or faults)}
     number = first = next_number(given.results, seed)
@@ -90,8 +90,8 @@ class Round:
         for number in numbers:
             point = self._point(rig, number)
             self.has_violations |= bool(point.violations)
-            is_last = number == numbers[-1] or time.monotonic() > end
-            if is_last:
+            is_last = number == numbers[-1] or time.monotonic() > end or NOT_READY in point.violations
+            if is_last:  # numbers that are left belong to the next round
                 left = rig.close()
                 tracebacks = sum(gateway.output.count("Traceback") for gateway in rig.gateways)
                 counts = Counter(point.counts) + Counter({"tracebacks": tracebacks})
@@ -115,9 +115,14 @@ class Round:
             client.start()
         time.sleep(chance.uniform(1, BEFORE_S))
         found += self.faults[kind].inject(rig, chance)
-        found += [] if rig.await_ready() else ["not ready"]
+        found += [] if rig.await_ready() else [NOT_READY]
         steps = [client.steps for client in clients]
         eventually(lambda: all(client.steps > before for client, before in zip(clients, steps, strict=True)), RECOVER_S)
+        found += [
+            f"no step after the fault ({client.name})"
+            for client, before in zip(clients, steps, strict=True)
+            if client.steps == before
+        ]
         time.sleep(SETTLE_S)
         for client in clients:
             client.stop()
@@ -156,4 +161,5 @@ def opened(environment: Environment, expects_recovery: bool) -> Iterator[Rig]:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the processes too
     sys.exit(main())

@@ -139,6 +139,8 @@ class Client(ABC):
         self.counts[f"outcome {fate.value}"] += 1
         if error:
             self.counts[f"failed: {condition_in(error)}"] += 1
+        if fate is not Fate.SUCCEEDED:
+            self._stopping.wait(0.3)
         if fate is Fate.UNKNOWN:
             self.writer = self.model.next_number()
 
@@ -181,9 +183,7 @@ class HttpWriter(HttpClientBase):
         except Disconnected:
             return self.conclude(write, Fate.UNKNOWN)
         except Rejected as error:
-            self.conclude(write, Fate.FAILED, str(error))
-            time.sleep(0.3)
-            return None
+            return self.conclude(write, Fate.FAILED, str(error))
         try:
             answer = self.ended(statement_id)
         except (Forgotten, Stuck):
@@ -336,9 +336,7 @@ class Hs2Writer(Hs2Base):
         except Disconnected:
             return self.conclude(write, Fate.UNKNOWN)
         except (Rejected, Forgotten) as error:
-            self.conclude(write, Fate.FAILED, str(error) if isinstance(error, Rejected) else "")
-            time.sleep(0.3)
-            return None
+            return self.conclude(write, Fate.FAILED, str(error) if isinstance(error, Rejected) else "")
         try:
             status = self.ended(handle)
         except (Forgotten, Stuck):
@@ -406,7 +404,6 @@ class PyHiveWriter(Client):
             if "INVALID_HANDLE" in message:
                 self.counts["unknown session"] += 1
                 self._close()
-            time.sleep(0.3)
         else:
             self.conclude(write, Fate.SUCCEEDED)
 

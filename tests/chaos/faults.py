@@ -19,8 +19,6 @@ from tests.chaos.dbt_runs import DBT, kill_under_dbt
 from tests.chaos.rig import Rig
 from tests.paths import MAY_MOUNT
 
-# Debian's package libfaketime installs it there.
-FAKETIME = Path(os.environ.get("FAKETIME_LIBRARY", "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"))
 CLOCK_FILE, SLOW_DISK_FILE = "clock", "slow"
 COMPILER = shutil.which("cc")
 _BALLAST_BYTES = 1 << 20
@@ -31,8 +29,7 @@ class Environment(Enum):
 
     PLAIN = "plain"
     SMALL_DISK = "small disk"
-    FAKE_CLOCK = "fake clock"
-    SLOW_DISK = "slow disk"
+    PRELOADED = "preloaded"
     PAIR = "pair"
 
 
@@ -174,10 +171,9 @@ def available_faults() -> dict[str, Fault]:
     }
     if MAY_MOUNT:
         found["full-disk"] = Fault(Environment.SMALL_DISK, fill_disk)
-    if FAKETIME.exists():
-        found["clock"] = Fault(Environment.FAKE_CLOCK, jump_clock)
     if COMPILER:
-        found["slow-disk"] = Fault(Environment.SLOW_DISK, slow_disk)
+        found["clock"] = Fault(Environment.PRELOADED, jump_clock)
+        found["slow-disk"] = Fault(Environment.PRELOADED, slow_disk)
     if DBT.exists():
         found["dbt"] = Fault(plain, kill_under_dbt)
     return found
@@ -186,18 +182,13 @@ def available_faults() -> dict[str, Fault]:
 def settings_of(environment: Environment, folder: Path) -> dict[str, str]:
     """Returns environment variables for the gateways."""
     match environment:
-        case Environment.FAKE_CLOCK:
-            (folder / CLOCK_FILE).write_text("+0\n")
-            return {
-                "LD_PRELOAD": str(FAKETIME),
-                "FAKETIME_TIMESTAMP_FILE": str(folder / CLOCK_FILE),
-                "FAKETIME_CACHE_DURATION": "1",
-                "DONT_FAKE_MONOTONIC": "1",
-                "FAKETIME_FORCE_MONOTONIC_FIX": "0",
-            }
-        case Environment.SLOW_DISK:
-            library, source = folder / "slow_disk.so", Path(__file__).with_name("slow_disk.c")
+        case Environment.PRELOADED:
+            library, source = folder / "preloaded.so", Path(__file__).with_name("preloaded.c")
             subprocess.run([COMPILER or "cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-            return {"LD_PRELOAD": str(library), "SLOW_DISK_SWITCH": str(folder / SLOW_DISK_FILE)}
+            return {
+                "LD_PRELOAD": str(library),
+                "SLOW_DISK_SWITCH": str(folder / SLOW_DISK_FILE),
+                "CLOCK_OFFSET": str(folder / CLOCK_FILE),
+            }
         case Environment.PLAIN | Environment.SMALL_DISK | Environment.PAIR:
             return {}

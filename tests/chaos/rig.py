@@ -27,6 +27,8 @@ DISK_BYTES = 192 << 20
 _AGE_S = 3600
 _TEMPORARY = re.compile(r".*(\.tmp|\.lock|\.lck|\.partial|\.writing)")
 _GONE_S = 60
+# A start on a busy machine takes minutes, and a probe as long as the server's own time limit for it.
+READY_S, _PROBE_S = 2 * START_S, 30
 
 
 class Gateway:
@@ -45,7 +47,8 @@ class Gateway:
         }
         self.crashes = 0
         self.output = ""
-        self.pids: set[int] = set()
+        # Process ids with the start of each, because ids are used again.
+        self.pids: dict[int, str] = {}
         self.start()
 
     def start(self) -> None:
@@ -58,7 +61,15 @@ class Gateway:
 
     def note_processes(self) -> None:
         """Remembers the processes, which must be gone at the end."""
-        self.pids |= {self.process.popen.pid, self.process.server_pid, *self.process.jvms()}
+        if self.has_ended:
+            return
+        for pid in (self.process.popen.pid, self.process.server_pid, *self.process.jvms()):
+            self.pids[pid] = start_time(pid)
+
+    @property
+    def has_ended(self) -> bool:
+        """Returns whether the parent has given up, for example."""
+        return self.process.popen.poll() is not None
 
     def kill(self) -> None:
         self.crashes += 1
@@ -75,16 +86,22 @@ class Gateway:
         return code
 
     def is_ready(self) -> bool:
-        if not self.process.port_file.exists():
+        if self.has_ended or not self.process.port_file.exists():
             return False
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.process.ports()['http']}/readyz", timeout=5) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{self.process.ports()['http']}/readyz", timeout=_PROBE_S
+            ) as answer:
                 return bool(answer.status == 200)
         except (OSError, urllib.error.URLError):
             return False
 
+    def running(self) -> list[int]:
+        """Returns the noted processes that still run."""
+        return [pid for pid, began in self.pids.items() if began and start_time(pid) == began]
+
     def close(self) -> None:
-        if self.process.popen.poll() is None:
+        if not self.has_ended:
             self.process.popen.kill()
             self.process.end()
         self.output += self.process.output
@@ -124,22 +141,23 @@ class Rig:
     def await_ready(self) -> bool:
         for proxy in self.proxies:
             proxy.resume()
-        return all(eventually(gateway.is_ready, START_S) for gateway in self.gateways)
+        return all(eventually(gateway.is_ready, READY_S) for gateway in self.gateways)
 
     def close(self) -> list[str]:
         """Ends all processes; returns violations: exit codes, processes and files that are left."""
         found = [f"exit code {code}" for code in [gateway.drain() for gateway in self.gateways] if code]
-        _age(self.lake, _AGE_S)
-        last = self.gateways[0]
-        last.start()
-        last.ports()
-        eventually(lambda: not temporary_files(self.lake), 15)
-        found += [f"exit code {code}" for code in [last.drain()] if code]
+        if temporary_files(self.lake):  # of killed processes: the next start removes them once they are old
+            _age(self.lake, _AGE_S)
+            last = self.gateways[0]
+            last.start()
+            last.ports()
+            eventually(lambda: not temporary_files(self.lake), _GONE_S)
+            found += [f"exit code {code}" for code in [last.drain()] if code]
         found += [f"file left ({path.relative_to(self.folder)})" for path in temporary_files(self.lake)]
         for gateway in self.gateways:
             found += [f"file left ({each.relative_to(self.folder)})" for each in (gateway.folder / "local").iterdir()]
-            eventually(lambda one=gateway: not any(map(_is_there, one.pids)), _GONE_S)  # type: ignore[misc]
-            found += [f"process left ({pid})" for pid in gateway.pids if _is_there(pid)]
+            eventually(lambda one=gateway: not one.running(), _GONE_S)  # type: ignore[misc]
+            found += [f"process left ({pid})" for pid in gateway.running()]
         return found
 
     def abandon(self) -> None:
@@ -159,6 +177,8 @@ def metrics(port: int) -> dict[str, float]:
 
 def running_statements(gateway: Gateway) -> float:
     """Returns the number of statements that wait or run."""
+    if gateway.has_ended:
+        return 0
     found = metrics(gateway.process.ports()["http"])
     return sum(value for name, value in found.items() if name.startswith("gateway_statements{"))
 
@@ -175,8 +195,13 @@ def _age(folder: Path, seconds: float) -> None:
         os.utime(path, (then, then))
 
 
-def _is_there(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+def start_time(pid: int) -> str:
+    """Returns the time at which a process began, in clock ticks since the boot; empty if there is no such process."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+    return status.rpartition(")")[2].split()[19]
 
 
 @contextmanager

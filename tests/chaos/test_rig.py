@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from engine.storage.put_if_absent import TEMPORARY_SUFFIX
 from engine.storage.storage import REMOVED_PREFIX
-from tests.chaos.rig import temporary_files
+from tests.chaos.rig import start_time, temporary_files
 
 
 def test_temporary_files_and_removed_folders_are_found_and_others_are_not(tmp_path: Path) -> None:
@@ -19,3 +22,10 @@ def test_temporary_files_and_removed_folders_are_found_and_others_are_not(tmp_pa
     removed = tmp_path / "default" / f"{REMOVED_PREFIX}{0:032x}"
     removed.mkdir()
     assert sorted(temporary_files(tmp_path)) == sorted([*left, removed])
+
+
+def test_process_is_identified_by_its_start_until_it_ends() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        began = start_time(child.pid)
+        assert began == start_time(child.pid) and int(began) >= int(start_time(os.getpid()))
+    assert start_time(child.pid) == ""

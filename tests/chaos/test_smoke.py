@@ -9,7 +9,7 @@ import pytest
 from tests.chaos.__main__ import main
 from tests.chaos.records import points
 
-pytestmark = [pytest.mark.clients, pytest.mark.spark]
+pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.timeout(900)]
 
 
 def test_killed_gateway_loses_and_doubles_no_row(tmp_path: Path) -> None:

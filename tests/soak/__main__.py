@@ -38,7 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--clients", type=int, default=CLIENTS, help="of the case groups")
     options.add_argument("--results", type=Path, default=RESULTS)
     given = options.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the server too
     seed = given.seed or secrets.token_hex(4)
     with tempfile.TemporaryDirectory(prefix="soak") as folder:
         outcome = CASES[given.case](Run(Path(folder), seed, given.minutes, given.clients))
@@ -58,4 +57,5 @@ def recorded_sums(text: str) -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the server too
     sys.exit(main())
