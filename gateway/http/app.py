@@ -45,7 +45,7 @@ from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitQueue
 from gateway.http.warehouses import warehouses_blueprint
-from gateway.lifecycle import Lifecycle
+from gateway.lifecycle import Lifecycle, Phase
 from gateway.observability.status import describe
 from gateway.sessions.bounded import EngineCalls
 
@@ -147,6 +147,8 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     def harden(response: Response) -> Response:
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers.setdefault("Cache-Control", "no-store")
+        if lifecycle.phase is Phase.DRAINING:
+            response.headers["Connection"] = "close"  # the next request goes to a server that continues
         return response
 
     app.register_error_handler(HTTPException, _http_failure)
