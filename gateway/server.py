@@ -61,6 +61,7 @@ from gateway.process.tls import TlsFiles, TlsServer
 from gateway.recovery import Recovery
 from gateway.registry import Registry
 from gateway.results.result_store import ResultStore
+from gateway.sessions.statement_threads import StatementThreads
 from gateway.state.addresses import Address, internal_address
 from gateway.state.folder import StateFolder
 from gateway.state.journal import StateStore
@@ -278,7 +279,7 @@ class Server:
             self._lifecycle.forwarder = Forwarder(state, call_signer, registry, max(1, config.http_threads // 2))
             calls.forwarder = thrift.service.forwarder = self._lifecycle.forwarder
             front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service}
-            self._continue_sessions(Recovery(registry, state, front_ends), state, http, tls)
+            self._continue_sessions(Recovery(registry, state, front_ends), registry.threads, state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
         ports = Ports(thrift=thrift.start(), http=http.port)
         calls.open(thrift.conversations())
@@ -296,20 +297,21 @@ class Server:
             parts.callback(remove_port_file, Path(port_file), ports)
 
     def _continue_sessions(
-        self, recovery: Recovery, state: StateStore, http: HttpServer, tls: TlsServer | None
+        self, recovery: Recovery, threads: StatementThreads, state: StateStore, http: HttpServer, tls: TlsServer | None
     ) -> None:
         """Restores sessions of former processes, before the ports are open: a client that comes back must not be told
         that its session is unknown.
         """
         config = self._config
 
-        def announce() -> None:
+        def exchange() -> None:
             host, port = internal_address(config.state.address or config.server.host, http.port)
             state.announce(Address(host=host, port=port, certificate=tls.certificate if tls is not None else None))
+            threads.count_elsewhere(state.exchange_counts(threads.running_by_group()))
 
-        announce()
+        exchange()
         recovery.take_over()
-        self._take_over = TakeOver(recovery, announce, self._on_death)
+        self._take_over = TakeOver(recovery, exchange, self._on_death)
 
     def _http_settings(self, tls: TlsServer | None) -> HttpSettings:
         config = self._config
