@@ -65,6 +65,7 @@ from gateway.sessions.statement_threads import StatementThreads
 from gateway.state.addresses import Address, internal_address
 from gateway.state.folder import StateFolder
 from gateway.state.journal import StateStore
+from gateway.state.log_ins import LogInFolder
 from gateway.take_over import TakeOver
 
 logger = logging.getLogger(__name__)
@@ -239,8 +240,10 @@ class Server:
         staged = StagedLinks(LinkSigner(lifetime_s=self._config.results.link_lifetime_s))
         folder = StateFolder(Path(self._config.state_folder)) if self._config.state_folder else None
         call_signer = CallSigner(folder.key) if folder is not None else None
+        log_ins = LogInFolder(folder.path) if folder is not None else None
         options = HttpOptions(
             call_signer=call_signer,
+            log_ins=log_ins,
             staged=staged,
             threads=config.http_threads,
             hosts=hosts,
@@ -256,7 +259,7 @@ class Server:
         app = create_app(self._lifecycle, authenticator, options)
         signer = link_signer(self._config.results.link_lifetime_s, call_signer)
         links = RowLinkMaker(signer=signer, staged=staged, public_url=config.public_url)
-        calls = ThriftRoute(authenticator, hosts, links, call_signer)
+        calls = ThriftRoute(authenticator, hosts, links, call_signer, log_ins)
         settings = self._http_settings(tls)
         http = HttpServer(app, calls, config.host, config.http_port, settings=settings, on_death=self._on_death)
         http.start()

@@ -2,6 +2,7 @@
 
     format.json                     the format's version; a gateway rejects another one
     key                             the key by which gateways sign the requests that they forward
+    log-ins/<cookie's digest>       logins with a cookie (`log_ins.py`)
     gateways/<id>/lock              locked (`flock`) while its process runs, and touched every `BEAT_S` seconds
     gateways/<id>/address.json      its internal address (`addresses.py`)
     gateways/<id>/running.json      how many statements run there (`running_counts.py`)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyhive import hive
 
 from tests.gateway.http.conftest import STATEMENTS, eventually
 from tests.server_process import ServerProcess
@@ -100,15 +101,41 @@ def test_statements_of_a_killed_gateway_continue_at_the_other_one(gateways: tupl
     first, second = gateways
     first.rows("CREATE TABLE killed (id BIGINT)")
     done = first.submit("SELECT id FROM range(10)")
-    slow = "INSERT INTO killed SELECT id FROM range(2000000) WHERE length(sha2(CAST(id AS STRING), 512)) > 0"
+    slow = "INSERT INTO killed SELECT id FROM range(1000000) WHERE length(sha2(CAST(id AS STRING), 512)) > 0"
     running = first.submit(slow, wait="0s")
     os.kill(first.process.server_pid, signal.SIGKILL)
     assert second.call("GET", f"{STATEMENTS}/{done['statement_id']}")["result"] == done["result"]
     assert second.result(running)["status"] == {"state": "SUCCEEDED"}
-    assert second.rows("SELECT count(*), count(DISTINCT id) FROM killed") == [["2000000", "2000000"]]
+    assert second.rows("SELECT count(*), count(DISTINCT id) FROM killed") == [["1000000", "1000000"]]
     assert second.versions("killed") == ["1", "0"]
     assert eventually(lambda: _is_ready(first.http), ANSWER_S)
     assert first.call("GET", f"{STATEMENTS}/{done['statement_id']}")["result"] == done["result"]
+
+
+@pytest.mark.slow
+def test_half_read_result_of_a_killed_gateway_continues_at_the_other_one(gateways: tuple[Member, Member]) -> None:
+    first, second = gateways
+    former, current = (hive.connect("127.0.0.1", member.thrift) for member in gateways)
+    cursor = former.cursor(arraysize=1000)
+    cursor.execute("SELECT id FROM range(0, 50000, 1, 4)")
+    rows = cursor.fetchmany(1234)
+    other = former.cursor()
+    other.execute("CREATE TEMPORARY VIEW answers AS SELECT 42 AS answer")
+    os.kill(first.process.server_pid, signal.SIGKILL)
+    # The driver's only reconnect: its handles are used on another connection.
+    former._client = current._client
+    while more := cursor.fetchmany(5000):
+        rows += more
+    assert sorted(row[0] for row in rows) == list(range(50000))
+    other = former.cursor()
+    other.execute("SELECT answer FROM answers")
+    assert other.fetchall() == [(42,)]
+    assert eventually(lambda: _is_ready(first.http), ANSWER_S)
+    again = hive.connect("127.0.0.1", first.thrift)
+    former._client = again._client
+    other = former.cursor()
+    other.execute("SELECT answer + 1 FROM answers")
+    assert other.fetchall() == [(43,)]
 
 
 @pytest.mark.slow
