@@ -122,6 +122,11 @@ class Registry:
         """Returns the number of ended statements whose threads, or tasks in Spark, have not all ended."""
         return self._threads.abandoned_count
 
+    @property
+    def threads(self) -> StatementThreads:
+        """Returns the threads that run statements."""
+        return self._threads
+
     def open_session(
         self,
         identity: Identity,

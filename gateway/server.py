@@ -61,9 +61,11 @@ from gateway.process.tls import TlsFiles, TlsServer
 from gateway.recovery import Recovery
 from gateway.registry import Registry
 from gateway.results.result_store import ResultStore
+from gateway.sessions.statement_threads import StatementThreads
 from gateway.state.addresses import Address, internal_address
 from gateway.state.folder import StateFolder
 from gateway.state.journal import StateStore
+from gateway.state.log_ins import LogInFolder
 from gateway.take_over import TakeOver
 
 logger = logging.getLogger(__name__)
@@ -238,8 +240,10 @@ class Server:
         staged = StagedLinks(LinkSigner(lifetime_s=self._config.results.link_lifetime_s))
         folder = StateFolder(Path(self._config.state_folder)) if self._config.state_folder else None
         call_signer = CallSigner(folder.key) if folder is not None else None
+        log_ins = LogInFolder(folder.path) if folder is not None else None
         options = HttpOptions(
             call_signer=call_signer,
+            log_ins=log_ins,
             staged=staged,
             threads=config.http_threads,
             hosts=hosts,
@@ -255,7 +259,7 @@ class Server:
         app = create_app(self._lifecycle, authenticator, options)
         signer = link_signer(self._config.results.link_lifetime_s, call_signer)
         links = RowLinkMaker(signer=signer, staged=staged, public_url=config.public_url)
-        calls = ThriftRoute(authenticator, hosts, links, call_signer)
+        calls = ThriftRoute(authenticator, hosts, links, call_signer, log_ins)
         settings = self._http_settings(tls)
         http = HttpServer(app, calls, config.host, config.http_port, settings=settings, on_death=self._on_death)
         http.start()
@@ -278,7 +282,7 @@ class Server:
             self._lifecycle.forwarder = Forwarder(state, call_signer, registry, max(1, config.http_threads // 2))
             calls.forwarder = thrift.service.forwarder = self._lifecycle.forwarder
             front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service}
-            self._continue_sessions(Recovery(registry, state, front_ends), state, http, tls)
+            self._continue_sessions(Recovery(registry, state, front_ends), registry.threads, state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
         ports = Ports(thrift=thrift.start(), http=http.port)
         calls.open(thrift.conversations())
@@ -296,20 +300,21 @@ class Server:
             parts.callback(remove_port_file, Path(port_file), ports)
 
     def _continue_sessions(
-        self, recovery: Recovery, state: StateStore, http: HttpServer, tls: TlsServer | None
+        self, recovery: Recovery, threads: StatementThreads, state: StateStore, http: HttpServer, tls: TlsServer | None
     ) -> None:
         """Restores sessions of former processes, before the ports are open: a client that comes back must not be told
         that its session is unknown.
         """
         config = self._config
 
-        def announce() -> None:
+        def exchange() -> None:
             host, port = internal_address(config.state.address or config.server.host, http.port)
             state.announce(Address(host=host, port=port, certificate=tls.certificate if tls is not None else None))
+            threads.count_elsewhere(state.exchange_counts(threads.running_by_group()))
 
-        announce()
+        exchange()
         recovery.take_over()
-        self._take_over = TakeOver(recovery, announce, self._on_death)
+        self._take_over = TakeOver(recovery, exchange, self._on_death)
 
     def _http_settings(self, tls: TlsServer | None) -> HttpSettings:
         config = self._config

@@ -1,5 +1,5 @@
-"""The thread that takes over sessions of gateways whose process has ended, or whose lease has expired, and that keeps
-this gateway's address current.
+"""The thread that takes over sessions of gateways whose process has ended, or whose lease has expired, and that
+exchanges with the others what they must know.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ logger = logging.getLogger(__name__)
 class TakeOver:
     """Looks every `BEAT_S` seconds, from `start` until `stop`."""
 
-    def __init__(self, recovery: Recovery, announce: Callable[[], None], on_death: OnDeath) -> None:
-        """Prepares the thread; `announce` shows other gateways this one's address."""
+    def __init__(self, recovery: Recovery, exchange: Callable[[], None], on_death: OnDeath) -> None:
+        """Prepares the thread; `exchange` writes and reads this gateway's and the others' addresses and counts."""
         self._recovery = recovery
-        self._announce = announce
+        self._exchange = exchange
         self._stopping = threading.Event()
         self._thread = supervised_thread("state-take-over", self._run, self._stopping.is_set, on_death)
 
@@ -37,7 +37,7 @@ class TakeOver:
     def _run(self) -> None:
         while not self._stopping.wait(BEAT_S):
             try:
-                self._announce()
+                self._exchange()
                 self._recovery.take_over()
             except Exception:  # the next round repeats what it has left
                 logger.exception("the sessions of other gateways could not be taken over")

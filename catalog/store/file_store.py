@@ -61,6 +61,7 @@ from catalog.entries import (
     VolumeEntry,
 )
 from catalog.state import INITIAL_STATE, CatalogState, state_of
+from catalog.store.commit_guard import ensure_may_commit
 from catalog.store.entry_json import MalformedEntry, from_json, to_json
 from catalog.store.files import Files
 
@@ -184,6 +185,7 @@ class GenerationStore(Generic[_State, _Stored]):
         # second history.
         if base.generation and self._files.lists_freely and not self._generations():
             raise self._generations_missing_error()  # before the folder is created again
+        ensure_may_commit()  # before objects are written that no generation would name
         token = secrets.token_hex(4)
         stamp = f"{new.generation}-{token}"
         before, after = self._form.by_path(base), self._form.by_path(new)
@@ -228,6 +230,7 @@ class GenerationStore(Generic[_State, _Stored]):
         path = _generation_file(generation)
         failure = None
         began_s = self._clock()
+        ensure_may_commit()
         try:
             is_created = self._files.create(path, record)
         except OSError as error:

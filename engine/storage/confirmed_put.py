@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from catalog.errors import SqlError
+from catalog.store.commit_guard import ensure_may_commit
 from engine.storage.storage import Storage
 
 _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG}
@@ -66,7 +67,7 @@ def put_confirmed(
     its bytes.
 
     `in_place` as for `Storage.put_if_absent`. Raises `FolderGone`, `PutRefused`, `PutOutcomeUnknown`,
-    `StorageNotWritable`.
+    `StorageNotWritable`, and the errors of `ensure_may_commit`.
     """
     failure: Exception | None = None
     for tries in range(1, retries.tries_max + 1):
@@ -90,6 +91,7 @@ def put_confirmed(
 
 
 def _put(storage: Storage, name: str, data: bytes, *, in_place: bool) -> bool:
+    ensure_may_commit()
     try:
         return storage.put_if_absent(name, data, in_place=in_place)
     except FileNotFoundError as error:

@@ -12,24 +12,31 @@ needed. While a session changes its owner, after a crash or during a drain, requ
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from catalog.conditions import GatewayConnectionLost, SessionInTransfer, SessionNotHere, StateLost, TooManyCalls
+from engine.runtime.identity import Identity
 from gateway.forwarding.http_client import NoResponse, NotReached, Request, Response, send
 from gateway.forwarding.signed_calls import HEADER, CallSigner, ForwardedCall
 from gateway.registry import Registry
 from gateway.state.addresses import Address
 from gateway.state.folder import LEASE_S
 from gateway.state.journal import StateStore, key_of
+from gateway.state.records import saved_identity
+
+logger = logging.getLogger(__name__)
 
 # A request waits for a session's next owner for at most this time in seconds.
 WAIT_S = LEASE_S + 1
 _PAUSE_S = 0.05
+# Time in seconds for another gateway's list of sessions or statements.
+_LIST_S = 3.0
 # Scans of the state folder for an id before it is unknown: a session may be moved during one.
 _SCANS = 2
 
@@ -105,12 +112,29 @@ class Forwarder:
         finally:
             self._places.release()
 
+    def ask_others(self, path: str, identity: Identity) -> Iterator[bytes]:
+        """Yields the responses of the other gateways to GET `path`, without those that do not respond in time."""
+        call = ForwardedCall(identity=saved_identity(identity), peer="")
+        for address in self._state.other_addresses():
+            outgoing = OutgoingCall(call, "GET", path, (), b"", may_repeat=True)
+            try:
+                response = send(address, self._signed(address, outgoing), _before(time.monotonic() + _LIST_S))
+                content = response.read()
+            except (NotReached, NoResponse) as error:
+                logger.info("the gateway at %s:%d does not respond: %s", address.host, address.port, error)
+                continue
+            if response.status == HTTPStatus.OK:
+                yield content
+
+    def _signed(self, address: Address, outgoing: OutgoingCall) -> Request:
+        signature = self._signer.sign(outgoing.call, outgoing.method, outgoing.target, outgoing.body)
+        headers = [*outgoing.headers, ("Host", f"{address.host}:{address.port}"), (HEADER, signature)]
+        return Request(outgoing.method, outgoing.target, headers, outgoing.body)
+
     def _send(self, object_id: uuid.UUID, owner: _Elsewhere, outgoing: OutgoingCall) -> Response | None:
         """Returns the response; None if the request has to be sent to the next owner."""
         assert owner.address is not None
-        signature = self._signer.sign(outgoing.call, outgoing.method, outgoing.target, outgoing.body)
-        headers = [*outgoing.headers, ("Host", f"{owner.address.host}:{owner.address.port}"), (HEADER, signature)]
-        request = Request(outgoing.method, outgoing.target, headers, outgoing.body)
+        request = self._signed(owner.address, outgoing)
         try:
             response = send(owner.address, request, lambda: self._locate(object_id) == owner)
         except NotReached:
@@ -135,3 +159,7 @@ class Forwarder:
             if (place := self._state.locate(key)) is not None:
                 return _Elsewhere(place.address)
         return None
+
+
+def _before(end: float) -> Callable[[], bool]:
+    return lambda: time.monotonic() < end

@@ -11,21 +11,24 @@ Users see and end their own, administrators all; see `gateway/observability/hist
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 
-from flask import Blueprint, request
+from flask import Blueprint, Response, request
 
 from catalog.conditions import InvalidField, OperationNotFound
+from engine.runtime.activity import SessionRow
 from gateway.http.callers import origin_of_request
 from gateway.http.delivery import API
+from gateway.http.forwarding import forwarded_call
 from gateway.http.queries import number_of
 from gateway.http.requests import parse_handle
 from gateway.http.statements import StatementApi, parse_statement_id
+from gateway.observability.activity import session_row
 from gateway.observability.history import StatementInfo
+from gateway.observability.other_gateways import all_sessions, all_statements, encode_sessions, encode_statements
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.session import Session
 
@@ -47,9 +50,13 @@ def activity_blueprint(api: StatementApi) -> Blueprint:
     routes.before_request(api.authenticate)
 
     @routes.get(f"{API}/history/queries")
-    def queries() -> dict[str, object]:
+    def queries() -> dict[str, object] | Response:
+        own = api.registry().statements(api.identity())
+        if forwarded_call() is not None:
+            return Response(encode_statements(own), content_type="application/json")
         count = number_of("max_results", default=100, smallest=1, largest=_QUERIES_MAX)
-        found = list(islice(_after_token(_filter_statements(api.registry().statements(api.identity()))), count + 1))
+        statements = all_statements(own, api.lifecycle.forwarder, api.identity())
+        found = list(islice(_after_token(_filter_statements(statements)), count + 1))
         more = {"next_page_token": str(found[count - 1].id)} if len(found) > count else {}
         return {"res": [query_info(info) for info in found[:count]], "has_next_page": bool(more), **more}
 
@@ -60,9 +67,12 @@ def activity_blueprint(api: StatementApi) -> Blueprint:
         return {}
 
     @routes.get(f"{API}/sessions")
-    def sessions() -> dict[str, object]:
-        found = api.registry().managed_sessions(api.identity())
-        return {"sessions": [session_info(each) for each in sorted(found, key=lambda each: -each.created)]}
+    def sessions() -> dict[str, object] | Response:
+        own = map(session_row, api.registry().managed_sessions(api.identity()))
+        if forwarded_call() is not None:
+            return Response(encode_sessions(own), content_type="application/json")
+        found = all_sessions(own, api.lifecycle.forwarder, api.identity())
+        return {"sessions": [_session_body(row) for row in sorted(found, key=lambda row: -row.created)]}
 
     @routes.post(f"{API}/sessions/<session_id>/end")
     def end(session_id: str) -> dict[str, object]:
@@ -116,17 +126,19 @@ def query_info(info: StatementInfo) -> dict[str, object]:
 
 def session_info(session: Session) -> dict[str, object]:
     """Returns a session; times are milliseconds since the epoch."""
-    now_ms, now = time.time_ns() // 1_000_000, time.monotonic()
-    running = [operation for operation in session.operations() if not operation.state.is_terminal]
+    return _session_body(session_row(session))
+
+
+def _session_body(row: SessionRow) -> dict[str, object]:
     return {
-        "session_id": str(session.id),
-        "user_name": session.principal,
-        "interface": session.origin.wire,
-        "address": session.origin.peer,
-        "client": session.origin.user_agent,
-        "created_ms": now_ms - round((now - session.created) * 1000),
-        "last_used_ms": now_ms - round((now - session.last_used) * 1000),
-        "running": len(running),
+        "session_id": row.session_id,
+        "user_name": row.user_name,
+        "interface": row.interface,
+        "address": row.client_address,
+        "client": row.user_agent,
+        "created_ms": row.created,
+        "last_used_ms": row.last_used,
+        "running": row.running_statements,
     }
 
 

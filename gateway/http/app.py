@@ -45,9 +45,10 @@ from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitQueue
 from gateway.http.warehouses import warehouses_blueprint
-from gateway.lifecycle import Lifecycle
+from gateway.lifecycle import Lifecycle, Phase
 from gateway.observability.status import describe
 from gateway.sessions.bounded import EngineCalls
+from gateway.state.log_ins import LogInFolder
 
 BODY_BYTES_MAX = 16 << 20
 _ERROR_CODES = {
@@ -77,6 +78,8 @@ class HttpOptions:
     staged: StagedLinks = field(default_factory=lambda: StagedLinks(LinkSigner(lifetime_s=900.0)))
     # For requests that other gateways forward; None: there are no others.
     call_signer: CallSigner | None = None
+    # The cookies of all gateways; None: there are no others.
+    log_ins: LogInFolder | None = None
     # The console's files by name; without any `/` shows how to connect.
     console: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -96,7 +99,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app = _App(__name__, static_folder=None)
     app.url_map.strict_slashes = False  # Databricks' JDBC driver appends a slash to its statements' paths
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES_MAX
-    callers = Callers(authenticator, urlsplit(options.public_url).netloc, options.auditor)
+    callers = Callers(authenticator, urlsplit(options.public_url).netloc, options.auditor, options.log_ins)
     api = StatementApi(
         lifecycle=lifecycle,
         callers=callers,
@@ -147,6 +150,8 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     def harden(response: Response) -> Response:
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers.setdefault("Cache-Control", "no-store")
+        if lifecycle.phase is Phase.DRAINING:
+            response.headers["Connection"] = "close"  # the next request goes to a server that continues
         return response
 
     app.register_error_handler(HTTPException, _http_failure)

@@ -24,6 +24,7 @@ from gateway.http.cookies import Cookies
 from gateway.http.hosts import ensure_own_page
 from gateway.sessions.call_context import note_user
 from gateway.sessions.session import Origin
+from gateway.state.log_ins import LogInFolder
 from gateway.state.records import restored_identity
 
 # The WSGI environment key for the client's :class:`~gateway.authenticators.peer.Peer`.
@@ -41,14 +42,22 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 class Callers:
     """Authenticates the current request. Thread-safe."""
 
-    def __init__(self, authenticator: Authenticator, public_host: str = "", auditor: Auditor | None = None) -> None:
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        public_host: str = "",
+        auditor: Auditor | None = None,
+        log_ins: LogInFolder | None = None,
+    ) -> None:
         """Creates the authentication; `public_host` is the pages' host behind a proxy, in addition to the requested
-        one.
+        one, and `log_ins` has the cookies of all gateways.
         """
         self._authenticator = authenticator
         self._public_host = public_host
         self.auditor = auditor or NoAudit()
         self._cookies = {name: Cookies(name, lifetime_s=_LIFETIME_S, idle_s=_IDLE_S) for name in (_NAME, _SECURE_NAME)}
+        for cookies in self._cookies.values():
+            cookies.log_ins = log_ins
 
     def identity(self) -> Identity:
         """Returns the request's identity; raises an error in class 28 for an unknown client, and

@@ -30,6 +30,8 @@ from gateway.process.tls import TlsServer
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 0.25
+# Time in seconds after the end of accepting in which a request may still arrive on a connection.
+_LAST_REQUESTS_S = 0.5
 # A bound, so that a flood of new connections does not starve established ones in one round.
 _ACCEPTS_AT_ONCE = 64
 _RECALLS_AT_ONCE = 16
@@ -73,6 +75,7 @@ class ConnectionLoop:
         self._woken.setblocking(False)
         self._accept_again = float("inf")
         self._stop_at: float | None = None
+        self._idle_until = float("inf")
         self._lock = threading.Lock()
         self._is_over = False
 
@@ -99,7 +102,8 @@ class ConnectionLoop:
     def stop(self, seconds: float) -> None:
         """Stops accepting, lets current requests end within `seconds`, and ends; callable from any thread."""
         with self._lock:
-            self._stop_at = time.monotonic() + seconds
+            now = time.monotonic()
+            self._idle_until, self._stop_at = now + min(_LAST_REQUESTS_S, seconds), now + seconds
             if not self._is_over:
                 self._wake()
 
@@ -153,7 +157,7 @@ class ConnectionLoop:
         self._held_bytes += held - self._connections[connection]
         self._connections[connection] = held
         wanted = _EVENTS.get(connection.state)
-        if self.is_stopping and connection.is_idle:
+        if connection.is_idle and time.monotonic() >= self._idle_until:
             connection.close()
         if connection.state is State.CLOSED or wanted is None:
             # While a worker owns the connection no events may be reported for it: the
@@ -258,13 +262,19 @@ class ConnectionLoop:
         if self._stop_at is None:
             return False
         if self._listener.fileno() >= 0:
+            self._accept()  # clients that have connected, and may have sent a request
             if self._listener in self._selector.get_map():
                 self._selector.unregister(self._listener)
             self._listener.close()
-        for connection in [one for one in self._ours() if one.is_idle]:
-            self._advance(connection, connection.close)
-        is_busy = self._away or any(one.state is State.WRITING for one in self._connections)
-        return time.monotonic() >= self._stop_at or not is_busy
+        now = time.monotonic()
+        if now >= self._idle_until:
+            for connection in [one for one in self._ours() if one.is_idle]:
+                self._advance(connection, connection.close)
+        is_busy = self._away or any(
+            one.state is State.WRITING or (one.state is State.READING and now < self._idle_until)
+            for one in self._connections
+        )
+        return now >= self._stop_at or not is_busy
 
     def _close_all(self) -> None:
         with self._lock:

@@ -37,7 +37,9 @@ def run_application(application: Application, request: Request, connection: Conn
     variables = environment(request, connection)
     body = application(variables, start_response)
     close = getattr(body, "close", _do_nothing)
-    status, headers = started[-1]
+    status, given = started[-1]
+    headers = [(name, value) for name, value in given if name.lower() != "connection"]
+    ends = len(headers) < len(given) and request.head.method != "HEAD"
     if request.is_streaming and (accepted := variables.get(ACCEPTED)) is not None:
         close()
         return Answer(content=b"", is_last=False, accepted=accepted)
@@ -49,7 +51,7 @@ def run_application(application: Application, request: Request, connection: Conn
     finally:
         close()
     # A rejected upload is left unread, so its connection ends.
-    return format_answer(status, headers, written, None if request.is_streaming else request.head)
+    return format_answer(status, headers, written, None if request.is_streaming or ends else request.head)
 
 
 def _do_nothing() -> None:

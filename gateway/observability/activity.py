@@ -14,12 +14,16 @@ from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from gateway.lifecycle import Lifecycle
 from gateway.observability.history import StatementInfo
+from gateway.observability.other_gateways import all_sessions, all_statements
 from gateway.observability.server_metrics import server_metrics
 from gateway.sessions.session import Session
 
 
 class ServerActivity:
-    """Activity on the server with this `lifecycle`; empty during startup. `users` looks up users by name."""
+    """Activity on the server with this `lifecycle`, and on the other gateways; empty during startup.
+
+    `users` looks up users by name.
+    """
 
     def __init__(self, lifecycle: Lifecycle, users: Callable[[str], bool] = lambda _: False) -> None:
         self._lifecycle = lifecycle
@@ -31,18 +35,21 @@ class ServerActivity:
     def sessions(self, identity: Identity) -> Iterator[SessionRow]:
         registry = self._lifecycle.registry
         if registry is not None:
-            yield from map(_session_row, registry.managed_sessions(identity))
+            own = map(session_row, registry.managed_sessions(identity))
+            yield from all_sessions(own, self._lifecycle.forwarder, identity)
 
     def queries(self, identity: Identity) -> Iterator[QueryRow]:
         registry = self._lifecycle.registry
         if registry is not None:
-            yield from map(_query_row, registry.statements(identity))
+            found = all_statements(registry.statements(identity), self._lifecycle.forwarder, identity)
+            yield from map(_query_row, found)
 
     def metrics(self) -> Iterable[MetricFamily]:
         return server_metrics(self._lifecycle)
 
 
-def _session_row(session: Session) -> SessionRow:
+def session_row(session: Session) -> SessionRow:
+    """Returns a session; times are milliseconds since the epoch."""
     now_ms, now = time.time_ns() // 1_000_000, time.monotonic()
     return SessionRow(
         session_id=str(session.id),

@@ -11,7 +11,7 @@ and users, not statements.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from catalog.conditions import QueuedTooLong, TooManyQueued
@@ -31,6 +31,15 @@ class _Group:
     queued: int = 0
     # By user.
     running: Counter[str] = field(default_factory=Counter)
+    # At other gateways, and the number of these.
+    running_elsewhere: int = 0
+    others: int = 0
+
+    @property
+    def running_max(self) -> int:
+        """Returns how many may run here: what others leave, and at least an equal share."""
+        running_max = self.rules.running_max
+        return max(running_max - self.running_elsewhere, running_max // (1 + self.others), 1)
 
     @property
     def load(self) -> float:
@@ -38,7 +47,7 @@ class _Group:
 
     def next_user(self) -> str | None:
         """Returns the user whose turn it is; None if no user's statement may run now."""
-        if self.running.total() >= self.rules.running_max:
+        if self.running.total() >= self.running_max:
             return None
         most = self.rules.running_per_user_max
         # `waiting` is in the order of turns: a user that has started a statement goes to
@@ -71,6 +80,19 @@ class Admission:
     def running(self) -> int:
         """Returns the number of statements in shared slots: all but the metadata commands."""
         return sum(group.running.total() for group in self._groups.values())
+
+    def running_by_group(self) -> dict[str, int]:
+        """Returns the number of running statements of each configured group."""
+        return {rules.name: self._groups[rules.name].running.total() for rules in self._rules.groups}
+
+    def count_elsewhere(self, counts: Sequence[Mapping[str, int]]) -> None:
+        """Sets the numbers of running statements at other gateways, by group. The default group is the part of a server
+        that its groups do not use, and so has no limit over several.
+        """
+        for rules in self._rules.groups:
+            group = self._groups[rules.name]
+            group.running_elsewhere = sum(count.get(rules.name, 0) for count in counts)
+            group.others = len(counts)
 
     def add(self, operation: Operation, now: float) -> None:
         """Enqueues a statement. Raises `TooManyQueued`."""

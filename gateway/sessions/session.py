@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 
 from catalog.conditions import (
     NestedParameter,
@@ -21,6 +22,7 @@ from catalog.conditions import (
     TooManyStatements,
 )
 from catalog.errors import SqlError
+from catalog.store.commit_guard import guarded
 from engine.engine import EngineSession
 from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.runtime.identity import Identity
@@ -297,6 +299,8 @@ class Session:
         recorder = self.recorder
         if recorder is not None and operation_id is None:
             operation_id = id_in_session(self.id)
+        if recorder is not None:
+            run = partial(_run_guarded, recorder.store.lease.ensure_held, run)
         operation = Operation(
             self.identity,
             text,
@@ -362,6 +366,13 @@ class Session:
     def _drop(self, operation: Operation) -> None:
         self._owners.pop(operation.id, None)
         self._open.remove(operation, self.principal)
+
+
+def _run_guarded(
+    ensure_held: Callable[[], None], run: Callable[[StatementRequest], ResultStream], request: StatementRequest
+) -> ResultStream:
+    with guarded(ensure_held):
+        return run(request)
 
 
 def _refusal(error: SqlError) -> Callable[[StatementRequest], ResultStream]:

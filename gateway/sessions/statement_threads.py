@@ -16,7 +16,7 @@ import math
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from catalog.conditions import TooManyAbandoned, TooManyAbandonedOfOwner
 from gateway.sessions.admission import Admission
@@ -99,6 +99,17 @@ class StatementThreads:
         if is_due:
             logger.error("%d statements that were ended do not end", stuck)
             self._on_stuck(f"{stuck} statements in it that were ended do not end")
+
+    def running_by_group(self) -> dict[str, int]:
+        """Returns the number of running statements of each configured group."""
+        with self._lock:
+            return self._admission.running_by_group()
+
+    def count_elsewhere(self, counts: Sequence[Mapping[str, int]]) -> None:
+        """Sets the numbers of running statements at other gateways, by group, and starts what they leave room for."""
+        with self._lock:
+            self._admission.count_elsewhere(counts)
+            self._give_places()
 
     def close(self, grace_s: float) -> bool:
         """Starts nothing more, and waits for the threads; returns True if all ended in time."""

@@ -2,8 +2,10 @@
 
     format.json                     the format's version; a gateway rejects another one
     key                             the key by which gateways sign the requests that they forward
+    log-ins/<cookie's digest>       logins with a cookie (`log_ins.py`)
     gateways/<id>/lock              locked (`flock`) while its process runs, and touched every `BEAT_S` seconds
     gateways/<id>/address.json      its internal address (`addresses.py`)
+    gateways/<id>/running.json      how many statements run there (`running_counts.py`)
     gateways/<id>/sessions/<key>    one session's journal (`journal.py`); the key is the first half of the session's id
     gateways/<id>/results/          results that wait to be fetched, files with Arrow messages
     gateways/<id>/positions         each result's next row (`positions.py`)
@@ -28,7 +30,7 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,6 +188,12 @@ class StateFolder:
                 is_owned = folder != own and not folder.name.endswith(_TAKEN)
                 return SessionPlace(folder, read_address(folder) if is_owned else None)
         return None
+
+    def others(self, own: Path) -> Iterator[Path]:
+        """Yields the folders of other gateways that run."""
+        for folder in (self.path / _GATEWAYS).iterdir():
+            if folder != own and not folder.name.endswith((_TAKEN, _NEW)):
+                yield folder
 
     def take_own(self, on_lost: Callable[[], None]) -> Lease:
         """Creates this process's folder."""

@@ -29,7 +29,7 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from engine.spool.spool_file import SpoolFile
 from gateway.results.sent_rows import SentRows
-from gateway.state.addresses import Address, write_address
+from gateway.state.addresses import Address, read_address, write_address
 from gateway.state.folder import Lease, SessionPlace, StateFolder
 from gateway.state.positions import Positions, read_positions
 from gateway.state.records import (
@@ -43,6 +43,7 @@ from gateway.state.records import (
     decode,
     encode,
 )
+from gateway.state.running_counts import Counts, read_counts, write_counts
 
 logger = logging.getLogger(__name__)
 
@@ -189,6 +190,7 @@ class StateStore:
         self.failures = self.restored = 0
         self._journals: dict[str, Journal] = {}
         self._address: Address | None = None
+        self._counts: Counts | None = None
         # Keys of sessions that are being restored.
         self._restoring: set[str] = set()
         self._lock = threading.Lock()
@@ -212,6 +214,18 @@ class StateStore:
         if address != self._address:
             write_address(self.lease.folder, address)
             self._address = address
+
+    def other_addresses(self) -> list[Address]:
+        """Returns the addresses of the other gateways that run."""
+        found = map(read_address, self._folder.others(self.lease.folder))
+        return [address for address in found if address is not None]
+
+    def exchange_counts(self, counts: Counts) -> list[Counts]:
+        """Shows other gateways how many statements run here by group; returns their counts."""
+        if counts != self._counts:
+            write_counts(self.lease.folder, counts)
+            self._counts = counts
+        return list(read_counts(self._folder.others(self.lease.folder)))
 
     def has_journal(self, key: str) -> bool:
         """Returns True if the session is recorded in this process's folder."""

@@ -281,3 +281,23 @@ def test_a_statement_that_waits_too_long_fails() -> None:
     free.set()
     assert first.wait(60) is OperationState.FINISHED
     registry.drain(0)
+
+
+def test_group_counts_statements_at_other_gateways() -> None:
+    etl = GroupRules(name="etl", members=("@etl",), running_max=6)
+    rules = AdmissionRules(groups=(etl,))
+    admission = filled(rules, ("ann", 20), groups={"ann": "etl"})
+    admission.count_elsewhere([{"etl": 2}])
+    assert len(taken(admission)) == 4
+    assert admission.running_by_group() == {"etl": 4}
+    admission.count_elsewhere([{"etl": 1}])
+    assert len(taken(admission)) == 1
+    admission.count_elsewhere([])
+    assert len(taken(admission)) == 1
+
+
+def test_group_always_has_an_equal_share_beside_other_gateways() -> None:
+    etl = GroupRules(name="etl", members=("@etl",), running_max=6)
+    admission = filled(AdmissionRules(groups=(etl,)), ("ann", 20), ("eve", 3), groups={"ann": "etl"})
+    admission.count_elsewhere([{"etl": 6}, {"etl": 6, "default": 50}])
+    assert sorted(taken(admission)) == ["ann", "ann", "eve", "eve", "eve"]

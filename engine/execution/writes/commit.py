@@ -34,6 +34,7 @@ from catalog.entries import TableEntry
 from catalog.errors import SqlError
 from catalog.rest.names import is_rest, without_place
 from catalog.roots import is_local
+from catalog.store.commit_guard import ensure_may_commit
 from catalog.store.files import LOG_FOLDER, is_version
 from engine.binding.bound import BoundTable, Outcome
 from engine.concurrency.retry import RetryPolicy
@@ -49,6 +50,7 @@ def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableC
 
     Raises the errors of `TableTransaction.commit` and `engine.execution.writes.commit`.
     """
+    ensure_may_commit()  # also for a catalog that commits on request
     if staged.clone is not None:
         # Recorded before the commit: VACUUM of the source looks for clones, so a shallow
         # clone's files must be protected from the moment that its log names them.

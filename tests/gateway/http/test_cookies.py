@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from engine.runtime.identity import Identity
 from gateway.http.cookies import COOKIE_NAME, Cookies
+from gateway.state.log_ins import LogInFolder
 
 ANN, PEER = Identity("ann", expires_ms=1_008_000), "127.0.0.1"
 
@@ -87,3 +93,37 @@ def test_the_header_keeps_scripts_and_other_sites_away(is_secure: bool) -> None:
     name, *attributes = Cookies(lifetime_s=10).format("v", is_secure=is_secure).split("; ")
     assert name == f"{COOKIE_NAME}=v"
     assert attributes == ["Path=/", "Max-Age=10", "HttpOnly", "SameSite=Strict", *(["Secure"] if is_secure else [])]
+
+
+def shared(folder: Path, **options: Any) -> Cookies:
+    cookies = Cookies(**options)
+    cookies.log_ins = LogInFolder(folder)
+    return cookies
+
+
+def test_cookie_is_known_at_another_gateway_until_it_is_withdrawn_at_one(tmp_path: Path) -> None:
+    one, two = (shared(tmp_path) for _ in range(2))
+    value = one.make(Identity("ann", frozenset(("a",))), PEER, "token")
+    assert two.identity(value, PEER) == Identity("ann", frozenset(("a",))) == one.identity(value, PEER)
+    assert two.identity(value, "127.0.0.2") is Cookies().identity(value, PEER) is None
+    assert shared(tmp_path, name="other").identity(value, PEER) is None
+    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "log-ins").iterdir()] == [0o600]
+    assert value not in str(list((tmp_path / "log-ins").iterdir()))
+    assert shared(tmp_path).withdraw(value) == "token"
+    assert one.identity(value, PEER) is two.identity(value, PEER) is None
+
+
+def test_use_at_one_gateway_extends_a_cookie_at_another(tmp_path: Path) -> None:
+    clock = Clock()
+    clock.now = time.time()
+    one, two = (shared(tmp_path, idle_s=600, clock=clock) for _ in range(2))
+    value = one.make(Identity("ann"), PEER)
+    assert two.identity(value, PEER) is not None
+    (file,) = (tmp_path / "log-ins").iterdir()
+    clock.now += 500
+    assert one.identity(value, PEER) is not None
+    os.utime(file, (clock.now, clock.now))  # the time of the clock
+    clock.now += 500
+    assert two.identity(value, PEER) is not None
+    clock.now += 601
+    assert one.identity(value, PEER) is two.identity(value, PEER) is None

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from engine.runtime.identity import Identity
 from gateway.configuration.loader import load_config
 from gateway.hs2.gen import ttypes as t
 from gateway.lifecycle import Ports
@@ -70,11 +71,11 @@ Maker = Callable[..., Gateway]
 def start(tmp_path: Path) -> Iterator[Maker]:
     made: list[Gateway] = []
 
-    def build(**flags: object) -> Gateway:
+    def build(file: Path | None = None, **flags: object) -> Gateway:
         (tmp_path / "lake").mkdir(exist_ok=True)
         settings: dict[str, object] = {"server.thrift_port": 0, "server.http_port": 0, "server.drain_deadline_s": 5}
         settings |= {"lake.folder": str(tmp_path / "lake"), "state.folder": str(tmp_path / "state")}
-        config = load_config(None, {}, settings | {name.replace("__", "."): value for name, value in flags.items()})
+        config = load_config(file, {}, settings | {name.replace("__", "."): value for name, value in flags.items()})
         engine = ArrowEngine()
         server = Server(config, lambda _: None, lambda *_: engine)
         made.append(Gateway(server, engine, server.start()))
@@ -163,6 +164,39 @@ def test_a_later_take_over_leaves_results_of_an_earlier_one(start: Maker) -> Non
     for result in results:
         assert third.poll(result)["manifest"]["total_row_count"] == 20000
     assert not third.engine.runs
+
+
+def test_gateways_count_each_others_statements_by_group(start: Maker, tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text('[[admission.groups]]\nname = "all"\nmembers = ["*"]\nrunning_max = 2\n')
+    first, second = start(file), start(file)
+    running = [first.submit("SLEEP 60", wait="0s") for _ in range(2)]
+    time.sleep(2.5)
+    others = [second.submit("SLEEP 60", wait="0s") for _ in range(2)]
+    assert eventually(lambda: len(second.engine.runs) == 1)  # an equal share
+    time.sleep(1)
+    assert len(second.engine.runs) == 1
+    for statement in running:
+        first.call("POST", f"{STATEMENTS}/{statement['statement_id']}/cancel")
+    assert eventually(lambda: len(second.engine.runs) == 2)
+    for statement in others:
+        second.call("POST", f"{STATEMENTS}/{statement['statement_id']}/cancel")
+
+
+def test_each_gateway_lists_statements_and_sessions_of_all(start: Maker) -> None:
+    first, second = start(), start()
+    session = first.call("POST", SESSIONS, {})[1]["session_id"]
+    done, other = first.submit("SELECT 1", session_id=session), second.submit("SELECT 1")
+    first.submit("SELECT nothing")
+    for gateway in (first, second):
+        listed = gateway.call("GET", "/api/2.0/sql/history/queries")[1]["res"]
+        assert {done["statement_id"], other["statement_id"]} < {entry["query_id"] for entry in listed}
+        assert [entry["status"] for entry in listed] == ["FAILED", "FINISHED", "FINISHED"]
+        assert [one["session_id"] for one in gateway.call("GET", SESSIONS)[1]["sessions"]] == [session]
+        rows = list(gateway.engine.activity.queries(Identity("anonymous", is_admin=True)))
+        assert {done["statement_id"], other["statement_id"]} < {row.statement_id for row in rows}
+        assert [row.session_id for row in gateway.engine.activity.sessions(Identity("x", is_admin=True))] == [session]
+        assert list(gateway.engine.activity.sessions(Identity("x"))) == []
 
 
 def test_thrift_calls_are_forwarded_for_handles_of_another_gateway(start: Maker) -> None:

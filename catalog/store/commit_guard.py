@@ -1,0 +1,31 @@
+"""The check before each commit that this process may still commit for the statement.
+
+A process that was suspended may continue after another one has taken its statements over. The one that runs a statement
+sets a guard on the statement's thread; the writers of commits call `ensure_may_commit` directly before each
+put-if-absent. Between the two the process may be suspended as well: then the transaction id in the log prevents a
+second commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_guard: ContextVar[Callable[[], None] | None] = ContextVar("commit_guard", default=None)
+
+
+@contextmanager
+def guarded(ensure: Callable[[], None]) -> Iterator[None]:
+    """Calls `ensure` before each commit on this thread; its exception prevents the commit."""
+    token = _guard.set(ensure)
+    try:
+        yield
+    finally:
+        _guard.reset(token)
+
+
+def ensure_may_commit() -> None:
+    """Raises the guard's exception."""
+    if (guard := _guard.get()) is not None:
+        guard()
