@@ -64,7 +64,7 @@ test-java: $(VENV)/.installed-test ## run the tests of the Java classes with JUn
 test-rules: $(VENV)/.installed-test $(VENV)/.prepared ## compare answers with the optimizer's rules on and off, QUERIES=number SEED=text MINUTES=limit FIRST=number
 	$(RUN) tests.rules --seed "$(SEED)" --queries $(QUERIES) --minutes $(MINUTES) --first $(FIRST)
 
-test-slow: $(VENV)/.installed-test minio ## run the tests that take long
+test-slow: $(VENV)/.installed-test $(S3A_ORACLE)/.installed minio ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
 
 test-clients: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
@@ -172,6 +172,7 @@ $(REST_ORACLE)/.installed: tests/oracle/rest_server/pom.xml
 	@touch $@
 
 $(S3A_ORACLE)/.installed: tests/oracle/s3a/pom.xml
+	@bash deploy/ensure-maven.sh
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(S3A_ORACLE)
 	@touch $@
 

@@ -103,6 +103,10 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.hadoop.fs.s3a.connection.timeout": "30s",
         "spark.hadoop.fs.s3a.retry.limit": "4",
         "spark.hadoop.fs.s3a.retry.throttle.limit": "6",
+        # Names of data files are unique, so the store is not asked for each before it is written. Its answer to a
+        # conditional put may be lost, and then a repeated one fails.
+        "spark.hadoop.fs.s3a.performance.flags": "create",
+        "spark.hadoop.fs.s3a.create.conditional.enabled": "false",
         # S3A's disk buffers use the file system with checksums; memory buffers have to be small.
         "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
         # The default stream requests a file's length although it is already known.

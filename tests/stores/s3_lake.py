@@ -81,13 +81,19 @@ def s3_server(folder: Path | None = None) -> Iterator[S3Server]:
         yield server
 
 
+MINIO_KEYS = {"key": "minio-root", "secret": "minio-secret"}
+
+
 @contextmanager
-def minio_server(folder: Path) -> Iterator[S3Server]:
-    """Yields MinIO over a folder, with a proxy that counts requests and fails on demand; this process has its keys."""
+def minio_server(folder: Path, timeout_s: float = HANG_S / 4) -> Iterator[S3Server]:
+    """Yields MinIO over a folder, with a proxy that counts requests and fails on demand.
+
+    This process has its keys, and repeats requests after the given time without an answer.
+    """
     assert MINIO is not None
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    account = {"MINIO_ROOT_USER": "minio-root", "MINIO_ROOT_PASSWORD": "minio-secret"}
+    account = {"MINIO_ROOT_USER": MINIO_KEYS["key"], "MINIO_ROOT_PASSWORD": MINIO_KEYS["secret"]}
     (folder / BUCKET).mkdir()
     process = subprocess.Popen(
         [MINIO, "server", "--quiet", "--address", f"127.0.0.1:{port}", str(folder)],
@@ -96,8 +102,7 @@ def minio_server(folder: Path) -> Iterator[S3Server]:
     )
     try:
         _wait_until_live(f"http://127.0.0.1:{port}/minio/health/ready")
-        options = {"key": account["MINIO_ROOT_USER"], "secret": account["MINIO_ROOT_PASSWORD"]}
-        with _opened(S3Server("--of", f"http://127.0.0.1:{port}"), options) as server:
+        with _opened(S3Server("--of", f"http://127.0.0.1:{port}"), MINIO_KEYS, timeout_s) as server:
             yield server
     finally:
         process.kill()
@@ -116,14 +121,14 @@ def _wait_until_live(url: str) -> None:
 
 
 @contextmanager
-def _opened(server: S3Server, keys: dict[str, str]) -> Iterator[S3Server]:
+def _opened(server: S3Server, keys: dict[str, str], timeout_s: float = HANG_S / 4) -> Iterator[S3Server]:
     options = {
         **keys,
-        "config_kwargs": {"read_timeout": HANG_S / 4},
+        "config_kwargs": {"read_timeout": timeout_s},
         "client_kwargs": {"endpoint_url": server.url, "region_name": "us-east-1"},
         "skip_instance_cache": True,
     }
-    use_credentials([Credential(name="store", urls=(f"s3://{BUCKET}",), options=options)])
+    use_credentials([Credential(name="store", urls=(f"s3://{BUCKET}", f"s3a://{BUCKET}"), options=options)])
     try:
         yield server
     finally:

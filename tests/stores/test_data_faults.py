@@ -45,7 +45,7 @@ def store(folder: Path) -> Iterator[S3Server]:
 
 @pytest.fixture(scope="module")
 def driver(store: S3Server) -> Iterator[SparkDriver]:
-    assert JARS.exists(), "make oracle gets Hadoop's connector for S3, by Maven"
+    assert JARS.exists(), "make oracle and make test-slow get Hadoop's connector for S3, by Maven"
     found = connected_spark(store)
     yield found
     found.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -51,22 +51,23 @@ def store(folder: Path) -> Iterator[S3Server]:
 
 @pytest.fixture(scope="module")
 def driver(store: S3Server) -> Iterator[SparkDriver]:
-    assert JARS.exists(), "make oracle gets Hadoop's connector for S3, by Maven"
+    assert JARS.exists(), "make oracle and make test-slow get Hadoop's connector for S3, by Maven"
     found = connected_spark(store)
     yield found
     found.stop()
 
 
-def connected_spark(store: S3Server) -> SparkDriver:
+def connected_spark(store: S3Server, keys: Mapping[str, str] = ACCESS, **conf: str) -> SparkDriver:
     """Starts Spark with the connector for the store."""
+    provider = "TemporaryAWSCredentialsProvider" if "token" in keys else "SimpleAWSCredentialsProvider"
     settings = {
         "endpoint": store.url,
         "endpoint.region": "us-east-1",
         "path.style.access": "true",
-        "access.key": ACCESS["key"],
-        "secret.key": ACCESS["secret"],
-        "session.token": ACCESS["token"],
-        "aws.credentials.provider": "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
+        "access.key": keys["key"],
+        "secret.key": keys["secret"],
+        **({"session.token": keys["token"]} if "token" in keys else {}),
+        "aws.credentials.provider": f"org.apache.hadoop.fs.s3a.{provider}",
     }
     return start_spark(
         conf={
@@ -74,6 +75,7 @@ def connected_spark(store: S3Server) -> SparkDriver:
             "spark.driver.extraJavaOptions": QUICK_JAVA,
             "spark.driver.extraClassPath": ":".join(map(str, sorted(JARS.glob("*.jar")))),
             **{f"spark.hadoop.fs.s3a.bucket.{BUCKET}.{name}": value for name, value in settings.items()},
+            **conf,
         }
     )
 
