@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
@@ -16,10 +17,13 @@ import pytest
 
 from engine.runtime.identity import Identity
 from gateway.configuration.loader import load_config
+from gateway.forwarding.signed_calls import HEADER
 from gateway.hs2.gen import ttypes as t
 from gateway.lifecycle import Ports
 from gateway.server import Server
+from tests.certificates import make_certificate
 from tests.gateway.arrow_engine import ArrowEngine
+from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.gateway.hs2.wire import OK, cells, execute, fetch, open_session, settle, unframed_client
 from tests.gateway.http.conftest import STATEMENTS, eventually
 
@@ -33,11 +37,18 @@ class Gateway:
     server: Server
     engine: ArrowEngine
     ports: Ports
+    # None: requests have no credentials.
+    user: str | None = None
 
-    def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+    def call(self, method: str, path: str, body: object = None, forged: str | None = None) -> tuple[int, Any]:
         """Returns the status and the JSON of a response."""
         content = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
+        if self.user is not None:
+            credentials = base64.b64encode(f"{self.user}:{self.user * 2}".encode()).decode()
+            headers["Authorization"] = f"Basic {credentials}"
+        if forged is not None:
+            headers[HEADER] = forged
         url = path if path.startswith("http") else f"http://127.0.0.1:{self.ports.http}{path}"
         request = urllib.request.Request(url, content, headers, method=method)
         try:
@@ -197,6 +208,51 @@ def test_each_gateway_lists_statements_and_sessions_of_all(start: Maker) -> None
         assert {done["statement_id"], other["statement_id"]} < {row.statement_id for row in rows}
         assert [row.session_id for row in gateway.engine.activity.sessions(Identity("x", is_admin=True))] == [session]
         assert list(gateway.engine.activity.sessions(Identity("x"))) == []
+
+
+def test_statement_is_forwarded_over_tls_to_the_certificate_in_the_state_folder(start: Maker, tmp_path: Path) -> None:
+    certificates = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        certificates.append(make_certificate(tmp_path / name))
+    first, second = (
+        start(server__tls_certificate=str(one.certificate), server__tls_key=str(one.key)) for one in certificates
+    )
+    done = first.submit("ROWS 10")
+    assert second.poll(done) == done
+    addresses = (tmp_path / "state" / "gateways").glob("*/address.json")
+    written = {json.loads(path.read_text())["certificate"] for path in addresses}
+    assert written == {one.certificate.read_text() for one in certificates}
+    for path in (tmp_path / "state" / "gateways").glob("*/address.json"):  # another server at the address
+        address = json.loads(path.read_text())
+        other = next(one for one in certificates if one.certificate.read_text() != address["certificate"])
+        path.write_text(json.dumps(address | {"certificate": other.certificate.read_text()}))
+    threading.Timer(2.0, first.crash).start()
+    assert second.poll(done) == done  # after the take-over: it was not sent to the other server
+    assert not first.engine.closed
+
+
+def test_forwarded_statement_is_its_owners_alone(start: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap_passwords(monkeypatch)
+    users = make_users(tmp_path / "users")
+    first, second = (
+        start(
+            authentication__methods=["password"],
+            authentication__password_file=str(users),
+            lake__catalog_folder=str(tmp_path / "catalog"),
+        )
+        for _ in range(2)
+    )
+    first.user = second.user = "ann"
+    done = first.submit("SELECT 1")
+    assert second.poll(done) == done
+    second.user = "bob"
+    assert second.call("GET", f"{STATEMENTS}/{done['statement_id']}")[0] == 404
+    second.user = "nobody"
+    assert second.call("GET", f"{STATEMENTS}/{done['statement_id']}")[0] == 401
+    assert second.call("GET", f"{STATEMENTS}/{done['statement_id']}", forged="A.B")[0] == 401
+    second.user = "ann"
+    assert second.poll(done) == done
 
 
 def test_thrift_calls_are_forwarded_for_handles_of_another_gateway(start: Maker) -> None:
