@@ -20,7 +20,6 @@ import logging
 import threading
 import time
 import uuid
-from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -47,6 +46,7 @@ from gateway.sessions.call_context import working_for
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import Operation
+from gateway.sessions.retired import RetiredSessions
 from gateway.sessions.session import POLLED_WIRE, Origin, Session
 from gateway.sessions.statement_threads import StatementThreads
 from gateway.state.journal import StateStore
@@ -91,7 +91,7 @@ class Registry:
         self.state: StateStore | None = None
         self._sessions_per_user_max = limits.sessions_per_user_max or limits.sessions_max
         self._sessions: dict[uuid.UUID, Session] = {}
-        self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
+        self._retired = RetiredSessions(limits)
         self._owners: dict[uuid.UUID, Session] = {}
         self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
@@ -299,7 +299,7 @@ class Registry:
         else:
             self._suspended.set()
             with self._lock:
-                retired = [session for session, _ in self._retired.values()]
+                retired = list(self._retired)
             for session in (*self.sessions(), *retired):
                 session.suspend()
         if not self._threads.close(self.limits.end_grace_s):
@@ -314,7 +314,7 @@ class Registry:
 
     def _drop_session(self, session_id: uuid.UUID, reason: str) -> None:
         with self._lock:
-            session = self._sessions.pop(session_id, None) or self._retired.pop(session_id, (None, None))[0]
+            session = self._sessions.pop(session_id, None) or self._retired.pop(session_id)
         if session:
             session.close()
             self._auditor.record_session_close(str(session.id), session.identity, session.origin, reason)
@@ -359,41 +359,11 @@ class Registry:
         with self._lock:
             if self._sessions.pop(session.id, None) is None:
                 return  # closed by its client or by the shutdown
-            self._retired[session.id] = session, operation
-            dropped = self._take_excess()
+            dropped = self._retired.add(session, operation)
         session.retire()
         for old in dropped:
             old.close()
             self._auditor.record_session_close(str(old.id), old.identity, old.origin, "room")
-
-    def _take_excess(self) -> list[Session]:
-        """Removes retired sessions until the others are within the limits: the oldest from the principal with the most.
-
-        This prevents one user's requests from evicting another user's results. The newest result stays, whatever its
-        size.
-        """
-        dropped = []
-        while (owner := self._owner_of_excess()) is not None:
-            oldest = next(session for session, _ in self._retired.values() if session.principal == owner)
-            dropped.append(self._retired.pop(oldest.id)[0])
-        return dropped
-
-    def _owner_of_excess(self) -> str | None:
-        """Returns the principal whose oldest retired session must be removed; None if there is none."""
-        retained = [(session.principal, operation.result_bytes) for session, operation in self._retired.values()]
-        user, movable = retained[-1][0], {user for user, _ in retained[:-1]}
-        counts = Counter(user for user, _ in retained)
-        sizes = Counter[str]()
-        for owner, size in retained:
-            sizes[owner] += size
-        # The newest session's own user pays first for its size; only the server-wide limits
-        # may take from others.
-        if user in movable and sizes[user] > self.limits.kept_bytes_per_user_max:
-            return user
-        is_large = sizes.total() > self.limits.kept_bytes_max
-        if not movable or not (is_large or len(retained) > self.limits.kept_max):
-            return None
-        return max(movable, key=(sizes if is_large else counts).__getitem__)
 
     def _submit(self, operation: Operation) -> None:
         if self._draining.is_set():

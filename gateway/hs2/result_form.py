@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, assert_never
 
 import pyarrow as pa
@@ -60,7 +60,7 @@ class ResultForm:
 
     def saved(self) -> dict[str, object]:
         """Returns the format as JSON values."""
-        return asdict(self) | {"kind": self.kind.name}
+        return _saved(self)
 
     def of(self, schema: pa.Schema, time_zone: str) -> ShapedResult:
         """Returns this format applied to a result with the columns `schema`."""
@@ -139,6 +139,11 @@ def plain_form(version: int) -> ResultForm:
     kind = RowSetKind.COLUMNS if version >= FIRST_COLUMNAR_VERSION else RowSetKind.ROWS
     has_intervals = version >= FIRST_INTERVAL_VERSION
     return ResultForm(kind=kind, is_extended=version >= FIRST_SPARK_VERSION, has_intervals=has_intervals)
+
+
+@lru_cache(maxsize=64)  # called for each statement
+def _saved(form: ResultForm) -> dict[str, object]:
+    return asdict(form) | {"kind": form.kind.name}
 
 
 def restored_form(saved: Mapping[str, Any]) -> ResultForm:

@@ -56,6 +56,8 @@ class SessionRecorder:
         self._journal: Journal | None = None
         self._mark: object = None
         self._is_suspended = False
+        # Records that are written with the next ones.
+        self._later: list[Record] = []
 
     def adopt(self, journal: Journal) -> None:
         """Continues the journal of a restored session."""
@@ -77,7 +79,13 @@ class SessionRecorder:
                 self._mark = mark
                 news.append(SessionChanged(state=self._engine_session.saved_state()))
             if self._journal is not None and (news or records):
-                self._journal.append(*news, *records)
+                later, self._later = self._later, []
+                self._journal.append(*later, *news, *records)
+
+    def append_later(self, record: Record) -> None:
+        """Records something of which the loss does no harm, without a write of its own."""
+        with self._lock:
+            self._later.append(record)
 
     def suspend(self) -> None:
         """Records nothing any more, and leaves the journal to another process."""
@@ -100,14 +108,14 @@ class StatementRecorder:
         self._operation = operation
         # Guards the fields below.
         self._lock = threading.Lock()
-        self._is_recorded = self._has_end = False
+        self._is_recorded = self._has_end = self._has_files = False
         self._versions: dict[str, str] = {}
         self._files: list[SpoolFile] = []
 
     def adopt(self, *, has_end: bool) -> None:
         """Continues the records of a restored statement."""
         with self._lock:
-            self._is_recorded, self._has_end = True, has_end
+            self._is_recorded, self._has_end, self._has_files = True, has_end, True
 
     def record(self) -> None:
         """Records the statement, with its outcome if it has ended; called before its client learns its id."""
@@ -150,11 +158,15 @@ class StatementRecorder:
                 self._session.append(ended)
 
     def closed(self) -> None:
-        """Records that the statement's result is released."""
+        """Records that the statement's result is released.
+
+        After a crash a closed statement may be open again until it expires, if its rows are part of the records.
+        """
         operation_id = self._operation.id
         with self._lock:
             if self._is_recorded:
-                self._session.append(StatementClosed(id=str(operation_id)))
+                append = self._session.append if self._has_files else self._session.append_later
+                append(StatementClosed(id=str(operation_id)))
             self._files.clear()
         self._session.store.positions.forget(operation_id)
 
@@ -192,6 +204,7 @@ class StatementRecorder:
             logger.info("the result of statement %s is not held for a restart: %s", operation.id, error)
             return None
         self._files += files
+        self._has_files = bool(saved.batches)
         return saved
 
 

@@ -113,11 +113,11 @@ class SavedBatch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SavedResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A whole result: its columns as an Arrow schema message, and its rows in files, or `inline` as an Arrow stream."""
+    """A whole result: its columns as an Arrow schema message, and its rows in files, or `inline` as Arrow messages."""
 
     schema: bytes
     has_rows: bool = True
-    inline: bytes | None = None
+    inline: tuple[bytes, ...] = ()
     batches: tuple[SavedBatch, ...] = ()
     row_counts: dict[str, object] | None = None
     time_zone: str = "UTC"

@@ -21,10 +21,10 @@ def saved_result(
     stream: ResultStream, batches: list[AnyBatch], spool: Spool, owner: str, *, is_from_cache: bool
 ) -> tuple[SavedResult, list[SpoolFile]]:
     """Returns the record, and the files that were written for it; raises the spool's errors."""
-    inline, stored, files = None, [], []
+    inline, stored, files = tuple[bytes, ...](), [], []
     in_memory = [batch for batch in batches if not isinstance(batch, StoredBatch)]
     if len(in_memory) == len(batches) and sum(map(batch_bytes, batches)) <= _INLINE_BYTES_MAX:
-        inline = _stream_bytes(stream.schema, in_memory) if batches else None
+        inline = tuple(bytes(batch.serialize()) for batch in in_memory)
     else:
         writer = spool.writer(stream.schema, owner) if in_memory else None
         files = [writer.file] if writer is not None else []
@@ -64,8 +64,8 @@ def file_names(saved: SavedResult) -> set[str]:
 
 
 def _batches(saved: SavedResult, schema: pa.Schema, files: Mapping[str, SpoolFile]) -> Iterator[AnyBatch]:
-    if saved.inline is not None:
-        yield from pa.ipc.open_stream(saved.inline)
+    for message in saved.inline:
+        yield pa.ipc.read_record_batch(pa.py_buffer(message), schema)
     for one in saved.batches:
         yield StoredBatch(
             files[one.file],
@@ -91,11 +91,3 @@ def _saved(batch: StoredBatch) -> SavedBatch:
         num_rows=batch.num_rows,
         checksum=batch.checksum,
     )
-
-
-def _stream_bytes(schema: pa.Schema, batches: list[pa.RecordBatch]) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-    return bytes(sink.getvalue())

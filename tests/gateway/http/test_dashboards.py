@@ -17,6 +17,7 @@ from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.main import lineage_metrics, snapshot_metrics
 from engine.runtime.jvm_statistics import JvmStatistics
 from engine.spark.session import SparkDriver
+from engine.spool.budget import SpoolBudget
 from tests.gateway.http.conftest import Api
 from tests.gateway.http.exposition import Family, lint, read_exposition
 from tests.paths import ROOT
@@ -41,7 +42,12 @@ def families(api: Api) -> dict[str, Family]:
     )
     api.engine.families = (*cached, *driver.metrics())
     api.submit("SELECT 1", wait_timeout="50s")
-    return read_exposition(api.request("GET", "/metrics").text)
+    api.registry.state = SimpleNamespace(  # type: ignore[assignment]
+        num_sessions=0, budget=SpoolBudget(1), failures=0, restored=0
+    )
+    found = read_exposition(api.request("GET", "/metrics").text)
+    api.registry.state = None
+    return found
 
 
 def dashboard_queries() -> Iterator[str]:

@@ -91,7 +91,7 @@ class Process:
 
     def crash(self) -> None:
         """Ends as a killed process does: its lock is free, and nothing is written or removed any more."""
-        for session in (*self.registry.sessions(), *(one for one, _ in self.registry._retired.values())):
+        for session in (*self.registry.sessions(), *self.registry._retired):
             session.suspend()
         self.state.lease.release(removes=False)
 

@@ -149,6 +149,7 @@ def test_closed_statements_and_sessions_stay_closed(folder: Path, engine: ArrowE
     open_one, closed = (first.submit(text, session_id=session) for text in ("SELECT 1", "SELECT nested"))
     for statement in (single, closed):
         first.http("DELETE", f"/api/2.0/sql/statements/{statement['statement_id']}")
+    first.submit("SELECT 1", session_id=session)  # its record is written with that of the closed statement
     second = killed_and_restarted(first)
     assert [second.poll(one)["http_status"] for one in (single, closed, open_one)] == [404, 404, 200]
     second.http("DELETE", f"/api/2.0/sql/sessions/{session}")
