@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from catalog.errors import SqlError
+from engine.execution.writes import staged_files
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
@@ -156,6 +157,12 @@ PARAMETERS: dict[str, tuple[str, str, list[tuple[str | None, str]], list[tuple[s
         ],
     ),
 }
+
+
+@pytest.fixture(autouse=True)
+def _plain_rows_for_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves plain rows, which need no evaluation, to the cached plans too."""
+    monkeypatch.setattr(staged_files, "_PLAIN_ROWS_MAX", -1)
 
 
 def insert(session: LakeSession, text: str, *parameters: Parameter) -> bool:

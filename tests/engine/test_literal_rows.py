@@ -138,6 +138,12 @@ REFUSED = {
 }
 
 
+@pytest.fixture(autouse=True)
+def spark_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`test_plain_rows` is about rows that Spark does not see at all."""
+    monkeypatch.setattr("engine.execution.writes.staged_files.write_plain_rows", lambda *_: None)
+
+
 @contextmanager
 def jobs_alone() -> Iterator[None]:
     """Disables `LiteralRows`."""

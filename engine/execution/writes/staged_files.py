@@ -6,25 +6,57 @@ After a commit with an unknown outcome they stay, because the version (or a new 
 
 from __future__ import annotations
 
+import io
 import logging
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from catalog.conditions import CatalogOutcomeUnknown, CommitOutcomeUnknown, ConcurrentDrop, SparkFailure
 from catalog.errors import SqlError
 from engine.binding.bound import BoundTable
+from engine.enforcement.plain_literals import columns_of_literals, takes_values_as_they_stand
 from engine.enforcement.row_writing import row_writing, violation
 from engine.planning.plans.file_writes import WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
 from engine.spark.execution_context import ExecutionContext
+from engine.spark.jvm import SPARK_VERSION
+from engine.sql.query.plain_values import plain_rows
 from engine.storage.storage import Storage
 from engine.storage.vended_storage import credentials_id_of
 from engine.tables.formats import TableFormat
 from engine.tables.transaction import AlreadyCommitted, DataFile, NewFiles
 
 logger = logging.getLogger(__name__)
+
+_PLAIN_ROWS_MAX = 20_000
+# Table setting -> codec name in PyArrow and in file names. None: Spark's default.
+# Spark's default codec is snappy. Another codec is left to Spark, whose writer has its own
+# levels and native libraries.
+_CODECS = {None: "snappy", "snappy": "snappy", "zstd": "zstd"}
+# The default level in Parquet's Java library.
+_ZSTD_LEVEL = 3
+_SCHEMA_KEY, _VERSION_KEY = "org.apache.spark.sql.parquet.row.metadata", "org.apache.spark.version"
+# Spark settings that affect neither plain literals nor files.
+_IRRELEVANT = (
+    "spark.app.",
+    "spark.driver.",
+    "spark.executor.",
+    "spark.local.",
+    "spark.memory.",
+    "spark.scheduler.",
+    "spark.sql.adaptive.",
+    "spark.sql.autoBroadcastJoinThreshold",
+    "spark.sql.codegen.",
+    "spark.sql.session.timeZone",
+    "spark.sql.shuffle.",
+    "spark.sql.ui.",
+    "spark.ui.",
+)
 
 
 @contextmanager
@@ -45,7 +77,9 @@ def written_files(
 ) -> Iterator[NewFiles]:
     """Does the same for a table with the format `own` that may not exist yet."""
     target.ensure_writable()
-    written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), credentials_id_of(target), context)
+    written = write_plain_rows(source, rows, target, folder, context)
+    if written is None:
+        written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), credentials_id_of(target), context)
     with discarded_on_failure(target, [f"{folder}{file.path}" for file in written], context):
         files = [
             DataFile(
@@ -100,6 +134,59 @@ def report_drops(table: BoundTable) -> Iterator[None]:
         if table.snapshot.is_gone():
             raise ConcurrentDrop(table.label) from failure
         raise
+
+
+def write_plain_rows(
+    source: ReadPlan, rows: WritePlan, target: Storage, folder: str, context: ExecutionContext
+) -> tuple[WrittenFile, ...] | None:
+    """Writes rows that need no Spark (`engine.enforcement.plain_literals`); returns None for others."""
+    if source.scans or source.views or not takes_values_as_they_stand(rows) or rows.config.compression not in _CODECS:
+        return None
+    # Lineage comes from Spark's analyzed plan, and any other setting might change how a
+    # literal is parsed or stored.
+    if context.request.on_lineage is not None or not all(map(_is_irrelevant, context.executor.setting_names)):
+        return None
+    values = plain_rows(source.text, context.parameters)
+    columns = columns_of_literals(rows, values) if values is not None and len(values) <= _PLAIN_ROWS_MAX else None
+    if columns is None:
+        return None
+    name = f"part-00000-{uuid.uuid4()}-c000.{_CODECS[rows.config.compression]}.parquet"
+    data = _parquet(columns, rows)
+    try:
+        target.write(f"{folder}{name}", data)
+        modified_ms = target.stat(f"{folder}{name}").modified_ms
+    except OSError as error:  # Spark has an error condition for each reason that prevents writing there
+        logger.info("rows are left to Spark, since %s cannot be written: %s", name, error)
+        return None
+    return (WrittenFile(path=name, size=len(data), modification_time=modified_ms),)
+
+
+def _is_irrelevant(setting: str) -> bool:
+    return setting.startswith(_IRRELEVANT)
+
+
+def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
+    """Returns a file's bytes, in the layout of Spark's writer."""
+    codec = _CODECS[rows.config.compression]
+    output = io.BytesIO()
+    with pq.ParquetWriter(
+        output,
+        columns.schema,
+        # As Spark's writer does by default: old readers do not know the types of Parquet 2.
+        version="1.0",
+        compression=codec,
+        compression_level=_ZSTD_LEVEL if codec == "zstd" else None,
+        use_dictionary=columns.num_rows > 1,
+        store_schema=False,
+        store_decimal_as_integer=True,
+        write_page_index=True,
+    ) as writer:
+        writer.write_table(columns)
+        # Spark reads the exact types from this entry, for example `char(n)` in column
+        # metadata, which Parquet's own schema does not have.
+        schema = rows.config.stored_schema.to_json()
+        writer.add_key_value_metadata({_SCHEMA_KEY: schema, _VERSION_KEY: SPARK_VERSION})
+    return output.getvalue()
 
 
 def _write(
