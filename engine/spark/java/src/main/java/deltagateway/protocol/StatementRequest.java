@@ -369,7 +369,9 @@ public final class StatementRequest {
     /** Columns of its query that `*` does not include. */
     public final Set<String> unlistedColumns;
 
-    /** Columns of its query, with the names that the view gives to them and their recorded types. */
+    /**
+     * Columns of its query, with the names that the view gives to them and their recorded types.
+     */
     public final List<Column> columns;
 
     /** Mode of Spark's `WITH SCHEMA`. */
@@ -386,10 +388,7 @@ public final class StatementRequest {
       hidesFilePaths = node.get("hides_places").booleanValue();
       settings = node.get("settings").isNull() ? null : pairs(node.get("settings"));
       unlistedColumns = textSet(node.get("unlisted_columns"));
-      columns =
-          items(node.get("columns"))
-              .map(View::column)
-              .toList();
+      columns = items(node.get("columns")).map(View::column).toList();
       schemaMode = node.get("schema_mode").textValue();
     }
 
