@@ -21,6 +21,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from urllib.parse import urlsplit
 
+from catalog.conditions import StateFolderNotUsable
 from catalog.errors import SqlError
 from catalog.store.credentials import use_credentials
 from engine.engine import Engine, TableCount
@@ -134,6 +135,21 @@ def open_spool(config: Config, folder: StateFolder | None, parts: ExitStack) -> 
     return state.spool, state
 
 
+def open_state_folder(config: Config) -> StateFolder | None:
+    """Opens the state folder; returns None if there is none, or if the default one cannot be used, as in a lake on a
+    read-only disk.
+    """
+    if not config.state_folder:
+        return None
+    try:
+        return StateFolder(Path(config.state_folder))
+    except StateFolderNotUsable as error:
+        if config.state.folder:
+            raise
+        logger.warning("sessions end with this process: %s", error.full_message)
+        return None
+
+
 def _end_process() -> None:
     """Ends the process as a crash does, so that its parent starts it again: another gateway has its sessions, and
     whatever it still runs must not commit.
@@ -238,7 +254,7 @@ class Server:
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         staged = StagedLinks(LinkSigner(lifetime_s=self._config.results.link_lifetime_s))
-        folder = StateFolder(Path(self._config.state_folder)) if self._config.state_folder else None
+        folder = open_state_folder(self._config)
         call_signer = CallSigner(folder.key) if folder is not None else None
         log_ins = LogInFolder(folder.path) if folder is not None else None
         options = HttpOptions(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.conditions import HostNotLoopback, PortFileUnwritable, PortInUse, SparkUnavailable
+from catalog.conditions import HostNotLoopback, PortFileUnwritable, PortInUse, SparkUnavailable, StateFolderNotUsable
 from engine.runtime.results import empty_result
 from gateway.configuration.config import Config
 from gateway.configuration.loader import load_config
@@ -86,6 +86,18 @@ def test_a_server_starts_answers_and_leaves_nothing_behind(port_file: Path, thre
     secure.server.drain()
     assert secure.engine.closed and all(session.closed for session in secure.engine.sessions)
     assert not port_file.exists() and not is_open(ports.thrift) and not is_open(ports.http)
+
+
+def test_default_state_folder_that_cannot_be_created_is_left_out(tmp_path: Path, threads: None) -> None:
+    """As in a lake on a read-only disk; a folder that is set has to be usable."""
+    (tmp_path / "file").touch()
+    small = SmallServer(lake__folder=str(tmp_path / "file" / "lake"), state__folder="")
+    ports = small.server.start()
+    assert submit(ports, "SELECT 1")["status"] == {"state": "SUCCEEDED"}
+    small.server.drain()
+    with pytest.raises(StateFolderNotUsable) as raised:
+        SmallServer(state__folder=str(tmp_path / "file" / "state")).server.start()
+    assert "Not a directory" in raised.value.message
 
 
 def test_health_is_answered_while_the_engine_starts() -> None:
