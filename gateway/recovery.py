@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -132,15 +133,17 @@ class Recovery:
         through, attach = front_end.through(session, options) if front_end is not None else (None, _ignore)
         outcome = self._outcome(session, saved, sent, used)
         if outcome is None:
-            operation = session.repeat(
-                recorded.text, _requested(recorded), through, _repetition(saved, sent), partial(_prepare, attach)
-            )
-        else:
-            operation = session.restore(recorded.text, outcome, uuid.UUID(recorded.id))
-            operation.kind = StatementClass[recorded.kind]
-            operation.is_kind_known, operation.is_call = recorded.is_kind_known, recorded.is_call
-            _prepare(attach, operation)
-            self._registry.note_ended(session, operation)
+            try:
+                return session.repeat(
+                    recorded.text, _requested(recorded), through, _repetition(saved, sent), partial(_prepare, attach)
+                )
+            except SqlError as error:  # its user's login has ended, say, or too many statements wait
+                outcome = _failed(recorded, error)
+        operation = session.restore(recorded.text, outcome, uuid.UUID(recorded.id))
+        operation.kind = StatementClass[recorded.kind]
+        operation.is_kind_known, operation.is_call = recorded.is_kind_known, recorded.is_call
+        _prepare(attach, operation)
+        self._registry.note_ended(session, operation)
         return operation
 
     def _outcome(
@@ -148,28 +151,20 @@ class Recovery:
     ) -> RestoredOutcome | None:
         """Returns how the statement ended; None if it has to run again."""
         recorded, ended = saved.recorded, saved.ended
-        error: SqlError | None = None
-        stream: ResultStream | None = None
-        state = OperationState.FAILED
-        is_read = recorded.kind == StatementClass.READ.name
-        if ended is not None:
-            state = OperationState[ended.state]
-            error = None if ended.error is None else RecordedError(ended.error)
-            if ended.result is not None:
-                stream = self._stream(session, ended.result, used)
-        if error is None and stream is None:
-            if recorded.is_call:
-                state, error = OperationState.FAILED, StatementInterrupted()
-            elif ended is None or is_read:
-                return None
-        return RestoredOutcome(
-            state=state,
-            created_ms=recorded.created_ms,
-            ended_ms=ended.ended_ms if ended is not None else recorded.created_ms,
-            error=error,
-            stream=stream,
-            sent=sent or SentRows(),
-        )
+        if ended is not None and (ended.error is not None or ended.result is not None):
+            stream = None if ended.result is None else self._stream(session, ended.result, used)
+            if ended.error is not None or stream is not None:
+                return RestoredOutcome(
+                    state=OperationState[ended.state],
+                    created_ms=recorded.created_ms,
+                    ended_ms=ended.ended_ms,
+                    error=None if ended.error is None else RecordedError(ended.error),
+                    stream=stream,
+                    sent=sent or SentRows(),
+                )
+        # It runs again if it can: a query, or a write of which the log shows whether it is committed.
+        is_repeatable = recorded.is_whole and not recorded.is_call
+        return None if is_repeatable else _failed(recorded, StatementInterrupted())
 
     def _stream(self, session: Session, result: SavedResult, used: set[str]) -> ResultStream | None:
         """Returns the result; None if its files are lost."""
@@ -182,6 +177,11 @@ class Recovery:
             return None
         used.update(files)
         return restored_stream(result, files)
+
+
+def _failed(recorded: StatementRecorded, error: SqlError) -> RestoredOutcome:
+    now_ms = time.time_ns() // 1_000_000
+    return RestoredOutcome(state=OperationState.FAILED, created_ms=recorded.created_ms, ended_ms=now_ms, error=error)
 
 
 def _prepare(attach: Callable[[Operation], None], operation: Operation) -> None:

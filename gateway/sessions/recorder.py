@@ -215,6 +215,7 @@ def recorded_statement(operation: Operation, *, is_whole: bool) -> StatementReco
         id=str(operation.id),
         text=operation.submitted_text if is_whole else operation.text[:TEXT_CHARACTERS_MAX],
         parameters=tuple(map(_saved_parameter, requested.parameters)) if is_whole else (),
+        is_whole=is_whole,
         kind=operation.kind.name,
         is_kind_known=operation.is_kind_known,
         is_call=operation.is_call,

@@ -62,12 +62,13 @@ class SavedParameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 class StatementRecorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="statement"):
     """A statement whose id its client knows. `options` are its front end's, which make its response.
 
-    An ended statement's `text` is truncated.
+    A statement that had ended has a truncated text and no parameters: it is not whole.
     """
 
     id: str
     text: str
     parameters: tuple[SavedParameter, ...] = ()
+    is_whole: bool = True
     kind: str
     is_kind_known: bool = True
     is_call: bool = False

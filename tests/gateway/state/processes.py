@@ -23,7 +23,7 @@ from gateway.http.app import HttpOptions, create_app
 from gateway.http.delivery import FRONT_END
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.recovery import FrontEnd, Recovery
-from gateway.registry import Registry
+from gateway.registry import EnsureCurrent, Registry, believe
 from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
 from gateway.state.folder import StateFolder
@@ -52,7 +52,13 @@ class Process:
     """One gateway process. `memory` is the part of each result that is in memory."""
 
     def __init__(
-        self, folder: Path, engine: ArrowEngine, *, records_max: int = BYTES_MAX, memory: int = 1 << 20
+        self,
+        folder: Path,
+        engine: ArrowEngine,
+        *,
+        records_max: int = BYTES_MAX,
+        memory: int = 1 << 20,
+        ensure_current: EnsureCurrent = believe,
     ) -> None:
         self.engine = engine
         self.calls: list[str] = []
@@ -62,7 +68,9 @@ class Process:
             SpoolBudget(BYTES_MAX, setting="results.disk_bytes_max"),
             lambda: self.calls.append("lost"),
         )
-        self.registry = Registry(engine, Limits(reap_every_s=0.2), store=ResultStore(self.state.spool, memory))
+        store = ResultStore(self.state.spool, memory)
+        limits = Limits(reap_every_s=0.2)
+        self.registry = Registry(engine, limits, ensure_current=ensure_current, store=store)
         self.registry.state = self.state
         lifecycle = Lifecycle()
         lifecycle.become_ready(self.registry, Ports(thrift=1, http=2))

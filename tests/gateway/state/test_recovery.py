@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from catalog.conditions import StateFormatNotSupported, TableNotFound
+from catalog.conditions import LogInEnded, StateFormatNotSupported, TableNotFound
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from gateway.hs2.gen import ttypes as t
@@ -46,7 +46,7 @@ def engine() -> Iterator[ArrowEngine]:
     yield made
 
 
-def killed_and_restarted(process: Process, **options: int) -> Process:
+def killed_and_restarted(process: Process, **options: Any) -> Process:
     process.crash()
     return Process(process.state.lease.folder.parent.parent, process.engine, **options)
 
@@ -218,6 +218,37 @@ def test_streamed_result_continues_if_it_begins_with_the_rows_that_were_sent(
         assert settle(second.thrift(), operation).operationState == State.ERROR_STATE
         failed = fetch(second.thrift(), operation, 9000)
         assert failed.status.errorMessage.startswith("[STATEMENT_INTERRUPTED]")
+    second.stop()
+
+
+def test_statement_whose_login_has_ended_fails_and_leaves_the_others(folder: Path, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    session = first.http("POST", "/api/2.0/sql/sessions", {})["session_id"]
+    ended = first.submit("SELECT nested", session_id=session)
+    engine.answers["SELECT slow"] = sleeps(600)
+    running = first.submit("SELECT slow", session_id=session, wait_timeout="0s")
+    (journal,) = (first.state.lease.folder / "sessions").iterdir()
+    journal.write_text(journal.read_text().replace('"method":"anonymous"', '"method":"anonymous","expires_ms":1'))
+    first.crash()
+    second = Process(folder, engine, ensure_current=_ensure_not_expired)
+    assert second.poll(ended) == ended
+    assert second.poll(running)["status"]["error"]["message"].startswith("[AUTHENTICATION_FAILED.ENDED]")
+    second.stop()
+
+
+def _ensure_not_expired(identity: Identity) -> None:
+    if identity.expires_ms is not None:
+        raise LogInEnded()
+
+
+def test_statement_whose_result_is_lost_fails(folder: Path, engine: ArrowEngine) -> None:
+    """It does not run again: of a statement that had ended the parameters are not recorded."""
+    first = Process(folder, engine, memory=0)
+    before = first.submit("ROWS 30000")
+    for path in first.state.spool.folder.iterdir():
+        path.unlink()
+    second = killed_and_restarted(first, memory=0)
+    assert second.poll(before)["status"]["error"]["message"].startswith("[STATEMENT_INTERRUPTED]")
     second.stop()
 
 
