@@ -204,10 +204,13 @@ def _read(records: Sequence[Record]) -> tuple[SessionOpened, dict[str, object], 
                 state = record.state
             case StatementRecorded():
                 statements[record.id] = _Saved(record)
+            # A statement that is not there could not be recorded, on a disk that was full.
             case VersionsRead():
-                statements[record.id].versions |= record.versions
+                if record.id in statements:
+                    statements[record.id].versions |= record.versions
             case StatementEnded():
-                statements[record.id].ended = record
+                if record.id in statements:
+                    statements[record.id].ended = record
             case StatementClosed():
                 statements.pop(record.id, None)
             case SessionOpened():

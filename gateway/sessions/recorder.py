@@ -70,6 +70,7 @@ class SessionRecorder:
             if self._is_suspended:
                 return
             news: list[Record] = []
+            is_new = self._journal is None
             if self._journal is None:
                 opened = self._opened()
                 self._journal = self.store.open_journal(uuid.UUID(opened.id), opened.identity.principal)
@@ -80,7 +81,13 @@ class SessionRecorder:
                 news.append(SessionChanged(state=self._engine_session.saved_state()))
             if self._journal is not None and (news or records):
                 later, self._later = self._later, []
-                self._journal.append(*later, *news, *records)
+                if self._journal.append(*later, *news, *records):
+                    return
+                # On a full disk: the next record begins again with what this one should have written.
+                self._mark = None
+                if is_new:
+                    self._journal.remove()
+                    self._journal = None
 
     def append_later(self, record: Record) -> None:
         """Records something of which the loss does no harm, without a write of its own."""

@@ -15,6 +15,7 @@ import pytest
 from catalog.conditions import LogInEnded, StateFormatNotSupported, TableNotFound
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
+from engine.spool.budget import SpoolBudget
 from gateway.hs2.gen import ttypes as t
 from gateway.state.folder import StateFolder
 from gateway.state.records import SessionOpened, decode
@@ -294,6 +295,28 @@ def test_statements_run_without_records_when_their_limit_is_reached(folder: Path
     assert process.submit("SELECT nested")["status"]["state"] == "SUCCEEDED"
     assert process.state.failures
     process.stop()
+
+
+@pytest.mark.parametrize("is_recorded", [True, False], ids=["session recorded", "session not recorded"])
+def test_session_is_recorded_again_when_there_is_room(folder: Path, engine: ArrowEngine, *, is_recorded: bool) -> None:
+    process = Process(folder, engine)
+    engine.tables["lab", "t"] = NESTED
+    budget, full = process.state.budget, SpoolBudget(0, setting="state.bytes_max")
+    process.state.budget = budget if is_recorded else full
+    session = open_session(process.thrift())
+    process.state.budget = full
+    lost = execute(process.thrift(), session, "SELECT nested", runAsync=True)
+    settle(process.thrift(), lost)
+    execute(process.thrift(), session, "USE lab")
+    process.state.budget = budget
+    process.thrift().CloseOperation(t.TCloseOperationReq(lost))
+    found = execute(process.thrift(), session, "SELECT 1")
+    second = killed_and_restarted(process)
+    assert fetch(second.thrift(), lost).status.statusCode == INVALID
+    assert cells(fetch(second.thrift(), found)) == [[1]]
+    execute(second.thrift(), session, "SELECT 1")
+    assert engine.sessions[-1].current_schema == "lab"
+    second.stop()
 
 
 def test_session_with_an_unreadable_journal_is_left_out(folder: Path, engine: ArrowEngine) -> None:
