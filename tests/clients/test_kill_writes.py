@@ -222,7 +222,7 @@ def test_eight_sessions_insert_at_once(server: RealServer, table: Path) -> None:
 
 
 def test_two_servers_insert_at_once(server: RealServer, table: Path, tmp_path: Path) -> None:
-    """One is stopped twice while it is busy: its Java process ends too."""
+    """One is stopped twice while it is busy: its Java process ends too, and the other one has its statement."""
     other = ServerProcess(tmp_path, str(server.lake))
     try:
         ports = [server.thrift_port, other.ports()["thrift"]] * 2
@@ -233,7 +233,7 @@ def test_two_servers_insert_at_once(server: RealServer, table: Path, tmp_path: P
                 [str(len(expected) * BATCH), str(len(expected))]
             ]
             client.close()
-        HttpClient(other.ports()["http"]).submit(ENDLESS, wait="0s")
+        running = HttpClient(other.ports()["http"]).submit(ENDLESS, wait="0s")
         assert eventually(lambda: processors_used(other) > IDLE)
         jvms = other.jvms()
         other.popen.send_signal(signal.SIGINT)
@@ -246,6 +246,9 @@ def test_two_servers_insert_at_once(server: RealServer, table: Path, tmp_path: P
             other.end()
     assert code == 1
     assert jvms and eventually(lambda: not any(Path(f"/proc/{jvm}").exists() for jvm in jvms))
+    left = HttpClient(server.http_port)
+    left.ask("POST", f"/statements/{running['statement_id']}/cancel", {})
+    assert left.wait(running)["status"]["state"] == "CANCELED"
     assert batches(table).keys() == expected
     ensure_sound(table)
 
