@@ -201,7 +201,7 @@ def test_a_client_connects_again_after_the_server_was_stopped(jvm: JavaGateway) 
             driver.run("SELECT 1")
     with serving_http(port=port):
         for driver in drivers[:2]:
-            with pytest.raises(StatementFailed, match="no format of this server"):
+            with pytest.raises(StatementFailed, match="session does not exist"):
                 driver.run("SELECT 1")
         for driver in connect_all(jvm, port):
             assert driver.run("SELECT 1") == [["1"]]

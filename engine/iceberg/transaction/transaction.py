@@ -29,6 +29,7 @@ from catalog.conditions import (
     ConcurrentDrop,
     IcebergCommitAttemptsExceeded,
     IcebergConflict,
+    IcebergTableNotFound,
     StatementNotSupported,
 )
 from catalog.errors import SqlError
@@ -386,7 +387,8 @@ class _Attempts:
             updates = (*updates, AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, None))
         done = self._put(None, (AssertCreate(),), updates)
         if done is None:
-            of.ensure_not_committed(of.store.load().metadata)
+            with suppress(IcebergTableNotFound):  # it has been dropped since
+                of.ensure_not_committed(of.store.load().metadata)
             # Not retried: the existing table may have another schema.
             raise IcebergConflict(of.table, "made the table first")
         return done

@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
@@ -111,8 +112,12 @@ public final class TableWriter {
         rules.get("is_arranged").booleanValue()
             || rules.get("rebalanced").booleanValue()
             || !rules.get("partition_columns").isEmpty();
+    // Each statement has another token. Where an expression has it, the plan is the statement's
+    // own.
+    String token = Pattern.quote(rules.get("token").textValue());
+    String described = target.replaceFirst("\"token\"\\s*:\\s*\"" + token + "\"", "");
     return PlanCache.writeKey(
-        spark, request, target, isDistributed && !rules.get("joins_tasks").booleanValue());
+        spark, request, described, isDistributed && !rules.get("joins_tasks").booleanValue());
   }
 
   /** A query of literals; `isTimeless` is false if expressions have the statement's time. */
