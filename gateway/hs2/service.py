@@ -546,10 +546,6 @@ class Service:
         handle = parse_handle(request.sessionHandle and request.sessionHandle.sessionId)
         session = self._registry.session(handle.id, client.identity)
         handle.ensure_opens(session)
-        if session.is_detached and client.is_connected and session.origin.wire == _WIRE:
-            # Its client has connected again after a restart of the server.
-            session.is_detached = False
-            client.sessions.add(session.id)
         return session
 
     def _operation(self, request: Any, client: Client) -> tuple[Session, Operation]:
