@@ -35,7 +35,7 @@ from catalog.conditions import (
 )
 from catalog.errors import SqlError
 from engine.engine import Engine, EngineSession
-from engine.runtime.identity import Identity
+from engine.runtime.identity import Identity, Method
 from gateway.audit.auditor import Auditor, Ended, NoAudit
 from gateway.observability.counters import Counters
 from gateway.observability.history import History, StatementInfo, may_manage, redact_for, statement_info
@@ -205,6 +205,12 @@ class Registry:
     def session_of(self, operation_id: uuid.UUID, identity: Identity | None) -> Session | None:
         """Returns the session of an operation of `identity`; None for an unknown one."""
         return _admit(self._owners.get(operation_id), identity)
+
+    def find_anonymous(self, object_id: uuid.UUID) -> Session | None:
+        """Returns a restored session, or the one of a statement, that was opened without authentication."""
+        session = self._sessions.get(object_id) or self._owners.get(object_id)
+        is_open = session is not None and session.is_detached and session.identity.method is Method.ANONYMOUS
+        return session if is_open else None
 
     def linked_operation(self, operation_id: uuid.UUID, part: str = "", origin: Origin | None = None) -> Operation:
         """Returns an operation for the holder of a link to a part of its result; the caller has checked the

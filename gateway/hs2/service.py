@@ -542,14 +542,25 @@ class Service:
             return log_in(self._authenticator, Mechanism.ANONYMOUS, b"", peer)
         return log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), peer)
 
+    def _recognize(self, handle: Handle, client: Client) -> None:
+        """Identifies a client that has connected again by a transport without a login, after a restart of the server.
+
+        Only a session without authentication, to which its handle's secret gives access.
+        """
+        if client.identity is None and (session := self._registry.find_anonymous(handle.id)) is not None:
+            handle.ensure_opens(session)
+            client.identity = session.identity
+
     def _session(self, request: Any, client: Client) -> Session:
         handle = parse_handle(request.sessionHandle and request.sessionHandle.sessionId)
+        self._recognize(handle, client)
         session = self._registry.session(handle.id, client.identity)
         handle.ensure_opens(session)
         return session
 
     def _operation(self, request: Any, client: Client) -> tuple[Session, Operation]:
         handle = parse_handle(request.operationHandle and request.operationHandle.operationId)
+        self._recognize(handle, client)
         session, operation = self._registry.find_operation(handle.id, client.identity)
         handle.ensure_opens(session)
         return session, operation

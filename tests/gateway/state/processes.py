@@ -80,8 +80,8 @@ class Process:
         front_ends: dict[str, FrontEnd] = {FRONT_END: app.extensions[FRONT_END], THRIFT: self.service}
         self.num_restored = Recovery(self.registry, self.state, front_ends).take_over()
 
-    def thrift(self, principal: str = "ada") -> ThriftClient:
-        client = Client(Peer("127.0.0.1"), Identity(principal))
+    def thrift(self, identity: Identity | str | None = "ada") -> ThriftClient:
+        client = Client(Peer("127.0.0.1"), Identity(identity) if isinstance(identity, str) else identity)
         return ThriftClient(TBinaryProtocol(SentTransport(Dispatcher(self.service, client), client)))
 
     def http(self, method: str, path: str, body: object = None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.conditions import LogInEnded, StateFormatNotSupported, TableNotFound
-from engine.runtime.identity import Identity
+from engine.runtime.identity import Identity, Method
 from engine.runtime.results import ResultStream
 from engine.spool.budget import SpoolBudget
 from gateway.hs2.gen import ttypes as t
@@ -262,6 +262,23 @@ def test_others_do_not_get_what_was_restored(folder: Path, engine: ArrowEngine) 
     assert fetch(second.thrift("ben"), operation).status.statusCode == INVALID
     assert fetch(second.thrift("ada"), guessed).status.statusCode == INVALID
     assert fetch(second.thrift("ada"), operation).status.statusCode == OK
+    second.stop()
+
+
+@pytest.mark.parametrize("method", [Method.ANONYMOUS, Method.PASSWORD])
+def test_client_without_a_login_has_its_session_again_by_the_secret(
+    folder: Path, engine: ArrowEngine, method: Method
+) -> None:
+    """As over NOSASL, where only OpenSession has a user; only if there was no authentication before either."""
+    first = Process(folder, engine)
+    session = open_session(first.thrift(Identity("ada", method=method)))
+    operation = execute(first.thrift(Identity("ada", method=method)), session, "SELECT nested")
+    guessed = t.TOperationHandle(t.THandleIdentifier(operation.operationId.guid, bytes(16)), 0, True)
+    second = killed_and_restarted(first)
+    assert fetch(second.thrift(None), guessed).status.statusCode == INVALID
+    expected = OK if method is Method.ANONYMOUS else INVALID
+    assert fetch(second.thrift(None), operation).status.statusCode == expected
+    assert fetch(second.thrift(Identity("ada", method=method)), operation).status.statusCode == OK
     second.stop()
 
 
