@@ -315,7 +315,7 @@ def test_statements_run_without_records_when_their_limit_is_reached(folder: Path
 
 
 @pytest.mark.parametrize("is_recorded", [True, False], ids=["session recorded", "session not recorded"])
-def test_session_is_recorded_again_when_there_is_room(folder: Path, engine: ArrowEngine, *, is_recorded: bool) -> None:
+def test_session_is_recorded_after_a_full_disk(folder: Path, engine: ArrowEngine, *, is_recorded: bool) -> None:
     process = Process(folder, engine)
     engine.tables["lab", "t"] = NESTED
     budget, full = process.state.budget, SpoolBudget(0, setting="state.bytes_max")
