@@ -81,7 +81,7 @@ class _Saved:
 
 
 class Recovery:
-    """Restores what a former process has left into a registry."""
+    """Restores the sessions of former processes into a registry."""
 
     def __init__(self, registry: Registry, state: StateStore, front_ends: Mapping[str, FrontEnd]) -> None:
         """`front_ends` are by the name in their statements' options."""

@@ -17,7 +17,7 @@ converts an error to the same RPC's response. Rules that clients depend on:
   synchronous client with Hive's protocols gets a result set with this column, as from Spark's own server: PyHive's
   `executemany` and ADBC's Spark driver fail for a statement without one;
 * clients before V6, which get rows, receive all the rows that they request with no more to follow: ADBC's Spark driver
-  repeats FETCH_FIRST while more are recorded;
+  repeats FETCH_FIRST while more are announced;
 * clients that request direct results get the rows available :data:`DIRECT_S` after the statement was sent, in the same
   response, and nothing if it is still running: without the handle they cannot cancel. A result that fits is closed
   immediately;
@@ -434,7 +434,7 @@ class Service:
     def _recorded_response(
         self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client
     ) -> Any:
-        """Returns the response of :meth:`_start_response`, after it is recorded what the client may come back for."""
+        """Returns the response of :meth:`_start_response`, after the statement and the session are recorded."""
         answer = self._start_response(response, operation, kind, session, request, client)
         if session.operation(operation.id) is None:
             session.record()  # the statement is closed, and may have changed the session

@@ -70,8 +70,8 @@ class FetchFrom(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredOutcome:
-    """How a statement ended in a former process: with an error, or with a result if its rows were held. `sent` are the
-    rows that its client has received.
+    """A statement's end in a former process: with an error, or with a result if its rows were held. `sent` are the rows
+    that its client has received.
     """
 
     state: OperationState

@@ -6,7 +6,8 @@
     gateways/<id>/lock              locked (`flock`) while its process runs, and touched every `BEAT_S` seconds
     gateways/<id>/address.json      its internal address (`addresses.py`)
     gateways/<id>/running.json      how many statements run there (`running_counts.py`)
-    gateways/<id>/sessions/<key>    one session's journal (`journal.py`); the key is the first half of the session's id
+    gateways/<id>/sessions/<key>    one session's journal (`journal.py`); the key is the first
+                                    six bytes of the session's id
     gateways/<id>/results/          results that wait to be fetched, files with Arrow messages
     gateways/<id>/positions         each result's next row (`positions.py`)
 

@@ -84,8 +84,10 @@ class LogInFolder:
 
     def remove(self, name: str) -> None:
         """Ends the login at all gateways."""
-        with suppress(OSError):
-            (self._path / name).unlink()
+        try:
+            (self._path / name).unlink(missing_ok=True)
+        except OSError as error:  # on a disk that has become read-only, for example
+            logger.error("a login stays valid at other gateways until it expires: %s", error)
 
     def _remove_expired(self) -> None:
         for path in self._path.iterdir():

@@ -1,4 +1,4 @@
-"""What a request can come to besides its answer, in any protocol."""
+"""The ends of a request without a response, in any protocol."""
 
 from __future__ import annotations
 

@@ -135,7 +135,9 @@ def test_half_read_result_continues_over_impyla(process: ServerProcess) -> None:
     assert sorted(got) == list(range(ROWS))
 
 
-def test_nothing_is_left_after_the_end(process: ServerProcess, folder: Path) -> None:
+def test_one_folder_with_the_open_sessions_is_left_after_the_end(process: ServerProcess, folder: Path) -> None:
     process.popen.send_signal(signal.SIGTERM)
     assert process.end() == 0, process.output
-    assert not list((folder / "lake").rglob("*.tmp"))
+    (left,) = (folder / "lake" / ".state" / "gateways").iterdir()
+    assert "." not in left.name  # neither one that is being created nor one that was taken over
+    assert not list((folder / "lake").rglob(".*.tmp*")) and not process.jvms()
