@@ -205,3 +205,9 @@ def counts_as_row(stream: ResultStream) -> ResultStream:
 def string_rows(names: Iterable[str], rows: Iterable[Sequence[str | None]]) -> ResultStream:
     """Returns a small result with text columns."""
     return small_result(dict.fromkeys(names, STRING), rows)
+
+
+def canonical_bytes(rows: pa.RecordBatch) -> pa.Buffer:
+    """Returns the same bytes for the same rows, whatever they were sliced from; NaN equals itself."""
+    # A slice has the bits of the rows around it; a copy does not.
+    return rows.take(pa.array(range(rows.num_rows), pa.int64())).serialize()

@@ -82,6 +82,8 @@ class SparkProcess:
         self.file_lists = launch.file_lists
         self._exit_s = launch.exit_s
         self._illness: str | None = None
+        # It was alive when it was killed by this class.
+        self._is_ended_here = False
         self._beat_at = time.monotonic()
         self._ended = threading.Event()
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -130,6 +132,12 @@ class SparkProcess:
     def illness(self) -> str | None:
         code = self.gateway.proc.poll()
         return self._illness if code is None else f"its process ended with code {code}"
+
+    @property
+    def was_killed(self) -> bool:
+        """Returns True if a signal from outside has ended it: not for a lack of heap, and not because it hung."""
+        code = self.gateway.proc.poll()
+        return code is not None and code < 0 and not self._is_ended_here
 
     @property
     def silence_s(self) -> float:
@@ -195,6 +203,7 @@ class SparkProcess:
         self._calls.put(partial(self.gateway.detach, session))
 
     def kill(self) -> None:
+        self._is_ended_here = self._is_ended_here or self.gateway.proc.poll() is None
         self._end()
         kill_jvm(self.gateway)
 

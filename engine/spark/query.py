@@ -55,8 +55,10 @@ from engine.sql.query.splice import generated_aliases
 from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
 
-# The number of attempts for a call if Spark ends during each one.
+# The number of attempts for a call if Spark ends during each one; and if its process is killed, which may be because of
+# the statement: by the operating system for its memory, or by a crash.
 _RUNS_MAX = 4
+_KILLED_RUNS_MAX = 2
 
 A = TypeVar("A")
 _NO_TRANSLATION = Translation()
@@ -165,14 +167,10 @@ class ExecSession:
         if request.on_rows is None:
             run = _Call(lambda session, data: session.run(data), self._read_result(request), lineage_of_result)
             return self._call(run, plan, request, parameters)
-        on_rows = request.on_rows
-
-        def streaming() -> _Call[bytes, ResultStream]:
-            owner = request.identity.principal
-            result = StreamingResult(request.on_columns, on_rows, request.profile.add_work, self._spool(request), owner)
-            return _Call(lambda session, data: session.run(data), result.complete, lineage_of_result, result)
-
-        return self._call_with_retry(streaming, plan, request, parameters)
+        owner, on_work = request.identity.principal, request.profile.add_work
+        result = StreamingResult(request.on_columns, request.on_rows, on_work, self._spool(request), owner)
+        run = _Call(lambda session, data: session.run(data), result.complete, lineage_of_result, result)
+        return self._call(run, plan, request, parameters)
 
     def columns_of(
         self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
@@ -274,11 +272,16 @@ class ExecSession:
 
     def get_setting(self, key: str) -> str | None:
         """Returns a Spark setting's value or default; None if it has neither."""
-        with self._lock:
-            opened = self._open()
-            with _translate_failures(opened.process):
-                value: str | None = opened.session.get(key)
-        return value
+        while True:
+            with self._lock:
+                opened = self._open()
+                try:
+                    with _translate_failures(opened.process):
+                        value: str | None = opened.session.get(key)
+                        return value
+                except SparkRestarting as error:
+                    if not self._may_run_again(opened.process, error):
+                        raise
 
     def set_current_schema(self, catalog: str, schema: str) -> None:
         """Sets the result of `current_catalog()` and `current_schema()`. Java receives it at its next use."""
@@ -303,8 +306,8 @@ class ExecSession:
             process = self._spark.take(cancel)
             try:
                 return self._open_in(process)
-            except SparkRestarting:
-                if not self._spark.was_condemned(process):
+            except SparkRestarting:  # no statement has caused it
+                if process.illness is None and not self._spark.was_condemned(process):
                     raise
 
     def _open_in(self, process: SparkProcess) -> _Opened:
@@ -335,29 +338,23 @@ class ExecSession:
                 change(opened.session)
 
     def _call(self, call: _Call[A, R], plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter]) -> R:
-        return self._call_with_retry(lambda: call, plan, request, parameters)
-
-    def _call_with_retry(
-        self,
-        make: Callable[[], _Call[A, R]],
-        plan: ReadPlan,
-        request: StatementRequest,
-        parameters: Sequence[Parameter],
-    ) -> R:
-        """Makes the call, and repeats it if a healthy Spark was ended during it; `make` is called each time."""
-        runs = 0
+        """Makes the call, and repeats it in the next Spark if this one was ended from outside."""
+        runs = kills = 0
         while True:
-            opened, call, runs = self._open(request.cancel), make(), runs + 1
+            opened, runs = self._open(request.cancel), runs + 1
             try:
                 return self._call_once(opened, call, plan, request, parameters)
             except BaseException as error:
-                # Rows that a client has already read would come again, possibly in another
-                # order.
-                is_reported = call.streaming is not None and call.streaming.fail(error)
-                is_lost = isinstance(error, SparkRestarting) and self._spark.was_condemned(opened.process)
-                if not is_lost or is_reported or runs == _RUNS_MAX:
+                kills += opened.process.was_killed
+                if not self._may_run_again(opened.process, error) or runs == _RUNS_MAX or kills == _KILLED_RUNS_MAX:
+                    if call.streaming is not None:
+                        call.streaming.fail(error)
                     raise
                 logger.warning("statement %s runs again in the next Spark: %s", request.statement_id, error)
+
+    def _may_run_again(self, process: SparkProcess, error: BaseException) -> bool:
+        """Returns True if `error` is the end of a process that the statement has probably not caused."""
+        return isinstance(error, SparkRestarting) and (process.was_killed or self._spark.was_condemned(process))
 
     def _call_once(
         self,
@@ -380,6 +377,7 @@ class ExecSession:
         try:
             with (
                 temporary_folder(process.spool_dir / request.statement_id) as folder,
+                _prepare_another_run(call.streaming),
                 process.file_lists.serve(request, plan, call.streaming, disk) as callbacks,
                 process.watch_tasks(request),
                 _raise_callback_failure(callbacks),
@@ -403,6 +401,17 @@ class ExecSession:
             disk.release()
             ended.set()
             request.cancel.forget(cancel)
+
+
+@contextmanager
+def _prepare_another_run(streaming: StreamingResult | None) -> Iterator[None]:
+    """Moves the rows that a reader has out of the statement's directory if Spark is lost."""
+    try:
+        yield
+    except SparkRestarting:
+        if streaming is not None:
+            streaming.begin_again()
+        raise
 
 
 def _tell_lineage(read: LineageReader, lineage_text: str | None, plan: ReadPlan, request: StatementRequest) -> None:

@@ -4,6 +4,9 @@ A result is a sequence of segments, each in a file or in memory, with Arrow mess
 runs, Java announces the next segment's growth; the complete list is in the query's response. Batches in files are
 located (`engine/spool/messages.py`) and stay there until they are read. At the query's end the files move from the
 statement's directory, which is then removed, to the spool, which removes each with its last batch.
+
+If Spark's process is killed, the query can run again in the next one (`RecordBatches.begin_again`). A reader continues
+after the rows that it has, if the other run returns the same rows first: their order may depend on the execution.
 """
 
 from __future__ import annotations
@@ -17,10 +20,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from catalog.conditions import ResultRowsDiffer, ResultTypeNotSupported, SpooledRowsLost, StatementCancelled
+from catalog.conditions import (
+    ResultRowsDiffer,
+    ResultTypeNotSupported,
+    SpooledRowsLost,
+    StatementCancelled,
+    StatementInterrupted,
+)
 from catalog.errors import SqlError
+from engine.runtime.results import canonical_bytes
 from engine.spool.spool import Spool
-from engine.spool.spool_file import AnyBatch, SpoolFile, stored_batches
+from engine.spool.spool_file import AnyBatch, SpoolFile, StoredBatch, load_batch, stored_batches
 
 # Arrow's reader supports about 60 nesting levels, and half as many for maps.
 _TOO_DEEP = "Max recursion depth reached"
@@ -57,6 +67,9 @@ class RecordBatches:
         self._body = pa.py_buffer(b"")
         self._unread: deque[Segment] = deque()
         self._found: deque[AnyBatch] = deque()
+        # The batches that the reader has, until the query ends; and the ones that its present run has to return first.
+        self._returned: list[AnyBatch] = []
+        self._expected: deque[AnyBatch] = deque()
         self._is_first = True
         self._rows_read = 0
         # The whole result's row count; None if unknown.
@@ -90,6 +103,26 @@ class RecordBatches:
                     file.close()
                 raise
             self._is_complete = True
+            self._returned = []
+            self._changed.notify_all()
+
+    def begin_again(self) -> None:
+        """Prepares for another run of the query; the reader waits meanwhile. Called while the files exist.
+
+        Raises `SpoolFull` or `SpoolFullOfOwner` if the rows that the reader has do not fit in the spool.
+        """
+        with self._changed:
+            if self._is_complete:  # closed by its reader
+                return
+            returned = {id(batch.file) for batch in self._returned if isinstance(batch, StoredBatch)}
+            for file in self._files.values():
+                if id(file) in returned:
+                    self._spool.keep(file)
+            self._expected = deque(self._returned)
+            self._unread.clear()
+            self._found.clear()
+            self._files.clear()
+            self._streaming.clear()
             self._changed.notify_all()
 
     def fail(self, error: BaseException) -> None:
@@ -113,6 +146,7 @@ class RecordBatches:
             return self._changed.wait_for(self._has_next, seconds)
 
     def _has_next(self) -> bool:
+        self._skip_expected()
         return self._is_complete or bool(self._found or self._unread)
 
     def __iter__(self) -> Iterator[AnyBatch]:
@@ -135,7 +169,13 @@ class RecordBatches:
 
     def _next(self) -> AnyBatch | None:
         with self._changed:
-            while not self._found:
+            while True:
+                self._skip_expected()
+                if self._found:
+                    batch = self._found.popleft()
+                    if not self._is_complete:
+                        self._returned.append(batch)
+                    return batch
                 if self._error is not None:
                     raise self._error
                 if self._unread:
@@ -144,7 +184,29 @@ class RecordBatches:
                     return None
                 else:
                     self._changed.wait()
-            return self._found.popleft()
+
+    def _skip_expected(self) -> None:
+        """Skips found rows that the reader has from an earlier run; other rows, or fewer, are an error."""
+        while self._expected and (self._found or self._unread):
+            if not self._found:
+                self._find(self._unread.popleft())
+                continue
+            expected, batch = self._expected.popleft(), self._found.popleft()
+            count = min(expected.num_rows, batch.num_rows)
+            before, now = load_batch(expected.slice(0, count)), load_batch(batch.slice(0, count))
+            if not before.equals(now) and canonical_bytes(before) != canonical_bytes(now):
+                self._interrupt()
+                return
+            if count < expected.num_rows:
+                self._expected.appendleft(expected.slice(count, expected.num_rows - count))
+            if count < batch.num_rows:
+                self._found.appendleft(batch.slice(count, batch.num_rows - count))
+        if self._expected and self._is_complete and self._error is None:
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        self._error = StatementInterrupted()
+        self._forget()
 
     def _find(self, piece: Segment) -> None:
         """Locates a segment's batches."""
@@ -157,8 +219,8 @@ class RecordBatches:
         except SpooledRowsLost:
             if self._is_complete:
                 raise
-            self._unread.appendleft(piece)  # the query has failed, and its error will be raised
-            self._changed.wait_for(lambda: self._is_complete)
+            self._unread.appendleft(piece)  # the query has failed: its error will be raised, or it runs again
+            self._changed.wait_for(lambda: self._is_complete or piece not in self._unread)
             return
         if self._is_first and batches:
             self._is_first = False
@@ -184,6 +246,8 @@ class RecordBatches:
         self._unread.clear()
         self._found.clear()
         self._files.clear()
+        self._returned = []
+        self._expected.clear()
         self._body = pa.py_buffer(b"")
         self._rows = None
         self._is_complete = True

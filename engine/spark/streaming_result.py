@@ -5,6 +5,8 @@ the columns of a query that takes longer (`FirstRowsNotifier.java`): the request
 header}`, with a result header (`frame.py`), and a line `[path, offset, length]` follows for each piece: the segment at
 `offset` in that file, the last announced one or the next one, has this length in bytes. The connection ends with the
 query, whose response has the complete list; so correctness does not depend on the lines that were read.
+
+A query may run several times, in one Spark process after the other; the reader has one result.
 """
 
 from __future__ import annotations
@@ -49,26 +51,28 @@ class StreamingResult:
         self._begun: tuple[ResultStream, RecordBatches] | None = None
         self._has_ended = False
         self._is_reported = False
+        # The number of runs that were lost with their process.
+        self._lost_runs = 0
 
     def follow(self, header: dict[str, Any], lines: Iterable[bytes]) -> None:
         """Reads Java's announcements until the connection ends."""
-        stream, batches = self._begin(header)
         with self._lock:
             if self._has_ended:
                 return
-            self._begun = stream, batches
-        self._on_columns(stream)
+            run, is_first = self._lost_runs, self._begun is None
+            stream, batches = self._begun = self._begun or self._begin(header)
+        if is_first:
+            self._on_columns(stream)
         for line in lines:
             if not line.endswith(b"\n"):
                 return  # Java was killed
-            batches.announce(Segment(*json.loads(line)))
-            if self._is_reported:
-                continue
             with self._lock:
-                if self._has_ended:
+                if self._has_ended or self._lost_runs != run:
                     return
-                self._is_reported = True
-                self._on_rows(stream)
+                batches.announce(Segment(*json.loads(line)))
+                if not self._is_reported:
+                    self._is_reported = True
+                    self._on_rows(stream)
 
     def complete(self, frame: bytes) -> ResultStream:
         """Returns the whole result from the query's response: the stream that `on_rows` received, or one without a
@@ -84,13 +88,17 @@ class StreamingResult:
     def _begin(self, header: dict[str, Any]) -> tuple[ResultStream, RecordBatches]:
         return read_result_header(header, self._spool, self._owner)
 
-    def fail(self, error: BaseException) -> bool:
-        """Ends the result with the query's error; returns whether `on_rows` was called, whose stream then raises the
-        error.
-        """
+    def begin_again(self) -> None:
+        """Prepares for another run of the query; see `RecordBatches.begin_again`."""
+        with self._lock:
+            self._lost_runs += 1
+            if self._begun is not None:
+                self._begun[1].begin_again()
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the result with the query's error, which its stream then raises."""
         with self._lock:
             self._has_ended = True
-            begun, is_reported = self._begun, self._is_reported
+            begun = self._begun
         if begun is not None:
             begun[1].fail(error)
-        return is_reported

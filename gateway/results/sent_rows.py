@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from engine.runtime.results import canonical_bytes
+
 DIGEST_BYTES = 16
 _BLOCK_ROWS = 4096
 
@@ -66,8 +68,6 @@ def has_digest(sent: SentRows, read: Callable[[int, int], pa.Table]) -> bool:
 
 
 def _block(rows: pa.Table) -> pa.Buffer:
-    """Returns the rows' bytes: the same for the same values in the same batches."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows.combine_chunks())
-    return sink.getvalue()
+    """Returns the rows' bytes: the same for the same values."""
+    (batch,) = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
+    return canonical_bytes(batch)

@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.server_process import ServerProcess
 pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
+READ = "SELECT count(sha2(cast(id AS string), 256)) FROM range(20000000)"
 # Folded by the optimizer, in one rule and for hours.
 WEDGED = (
     "SELECT aggregate(sequence(1, 100000), 0L, (a, x) -> a + "
@@ -37,6 +39,7 @@ WIDE = "SELECT repeat('x', 1000000) FROM range(5000)"
 # One call to Java's matcher that takes days: it tries each way to divide the text.
 UNSTOPPABLE = "SELECT count(*) FROM range(0, 1, 1, 1) WHERE rlike(repeat('x', 40 + CAST(id AS INT)), '(.*x){25}y')"
 READY_S = 120
+REPEATED = "runs again in the next Spark"
 
 
 @pytest.fixture(scope="module")
@@ -103,33 +106,69 @@ def running(http: HttpClient, text: str) -> dict[str, Any]:
     return answer
 
 
-def test_a_spark_that_is_killed_comes_back_under_its_sessions(process: ServerProcess, http: HttpClient) -> None:
-    session = http.session()
+def test_killed_spark_comes_back_and_clients_do_not_notice(process: ServerProcess, http: HttpClient) -> None:
+    session, before = http.session(), java(process)
     for text in ("USE shop", "SET spark.sql.shuffle.partitions = 5", "CREATE TEMPORARY VIEW mine AS SELECT 42 AS n"):
         session.run(text)
-    cursor = hive.connect("127.0.0.1", process.ports()["thrift"]).cursor()
-    lost = running(session, ENDLESS)
-    with ThreadPoolExecutor(1) as threads:
-        over_thrift = threads.submit(cursor.execute, ENDLESS)
-        time.sleep(2)
-        os.kill(java(process), signal.SIGKILL)
-        with pytest.raises(OperationalError, match="SPARK_RESTARTING"):
-            over_thrift.result(60)
-    answer = session.wait(lost)["status"]
-    assert answer["state"] == "FAILED" and answer["error"]["error_code"] == "TEMPORARILY_UNAVAILABLE"
-    assert "SPARK_RESTARTING" in answer["error"]["message"] and "\tat " not in answer["error"]["message"]
-    assert status(http, "/readyz") == 503 and status(http, "/healthz") == 200
+    http.run("CREATE TABLE added_to (id BIGINT)")
+    connection = hive.connect("127.0.0.1", process.ports()["thrift"])
+    with closing(connection.cursor()) as cursor, ThreadPoolExecutor(1) as threads:
+        read = running(session, READ)
+        made = running(http.session(), "CREATE TABLE made_once AS SELECT id, uuid() AS u FROM range(2000000)")
+        added = running(http.session(), "INSERT INTO added_to SELECT id FROM range(1000000) WHERE hash(id) % 2 < 2")
+        over_thrift = threads.submit(cursor.execute, READ)
+        time.sleep(1)
+        os.kill(before, signal.SIGKILL)
+        assert eventually(lambda: status(http, "/readyz") == 503) and status(http, "/healthz") == 200
+        over_thrift.result(READY_S)
+        assert cursor.fetchall() == [(20_000_000,)]
+    assert cell(session.wait(read)) == "20000000"
+    assert http.wait(made)["status"]["state"] == http.wait(added)["status"]["state"] == "SUCCEEDED"
+    assert cell(http.run("SELECT concat_ws(' ', count(*), count(DISTINCT u)) FROM made_once")) == "2000000 2000000"
+    assert cell(http.run("SELECT concat_ws(' ', count(*), count(DISTINCT id)) FROM added_to")) == "1000000 1000000"
+    assert [len(http.rows(f"DESCRIBE HISTORY {table}")) for table in ("made_once", "added_to")] == [1, 2]
+    assert status(http, "/readyz") == 200
+    assert cell(session.run("SELECT n FROM mine")) == "42"
+    assert cell(session.run("SELECT current_schema()")) == "shop"
+    assert session.rows("SET spark.sql.shuffle.partitions") == [["spark.sql.shuffle.partitions", "5"]]
+    assert "Traceback" not in process.output
+
+
+def test_statements_without_java_are_answered_while_spark_restarts(process: ServerProcess, http: HttpClient) -> None:
+    session = http.session()
+    for text in ("USE shop", "SET spark.sql.shuffle.partitions = 5"):
+        session.run(text)
+    os.kill(java(process), signal.SIGKILL)
+    assert eventually(lambda: status(http, "/readyz") == 503)
     for text in ("SHOW TABLES", "DESCRIBE orders", "SET spark.sql.shuffle.partitions", "SELECT count(*) FROM orders"):
         session.run(text)  # the last is answered from the log
     http.session().run("SHOW TABLES IN shop")
     assert status(http, "/readyz") == 503
-    assert cell(session.run("SELECT n FROM mine")) == "42"
-    assert status(http, "/readyz") == 200
-    assert cell(session.run("SELECT current_schema()")) == "shop"
-    assert session.rows("SET spark.sql.shuffle.partitions") == [["spark.sql.shuffle.partitions", "5"]]
-    cursor.execute("SELECT count(*) FROM range(10)")
-    assert cursor.fetchall() == [(10,)]
-    assert "Traceback" not in process.output
+    assert cell(session.run("SELECT sum(id) FROM range(10)")) == "45" and status(http, "/readyz") == 200
+
+
+def test_half_read_result_continues_after_spark_is_killed(process: ServerProcess) -> None:
+    """Its query still runs: Spark computes no more rows than its reader is about to need."""
+    with closing(hive.connect("127.0.0.1", process.ports()["thrift"]).cursor()) as cursor:
+        cursor.execute("SELECT id, repeat(sha2(cast(id AS string), 256), 8) AS h FROM range(1500000)")
+        rows, repeated = [cursor.fetchone() for _ in range(5000)], process.output.count(REPEATED)
+        os.kill(java(process), signal.SIGKILL)
+        rows += cursor.fetchall()
+    assert process.output.count(REPEATED) == repeated + 1
+    assert [row[0] for row in rows] == list(range(1_500_000))
+    assert all(row[1] == sha256(str(row[0]).encode()).hexdigest() * 8 for row in rows[4_000:6_000])
+
+
+def test_query_that_kills_spark_each_time_fails(process: ServerProcess, http: HttpClient) -> None:
+    lost = running(http, ENDLESS)
+    for _ in range(2):
+        os.kill(java(process), signal.SIGKILL)
+        assert eventually(lambda: status(http, "/readyz") == 503, READY_S)
+        assert eventually(lambda: status(http, "/readyz") == 200, READY_S)
+        time.sleep(1)
+    answer = http.wait(lost)["status"]
+    assert answer["state"] == "FAILED" and answer["error"]["error_code"] == "TEMPORARILY_UNAVAILABLE"
+    assert "SPARK_RESTARTING" in answer["error"]["message"] and "\tat " not in answer["error"]["message"]
 
 
 def test_server_survives_statements_with_too_much_memory(process: ServerProcess, http: HttpClient) -> None:
@@ -179,7 +218,7 @@ def test_task_that_nothing_stops_costs_others_no_statement(process: ServerProces
     assert [len(http.rows(f"DESCRIBE HISTORY {table}")) for table in ("made", "target")] == [1, 2]
     assert metric(http, "gateway_spark_restarts_total") == restarts + 1
     assert eventually(lambda: metric(http, "gateway_statements_abandoned") == 0)
-    assert "runs again in the next Spark" in process.output
+    assert REPEATED in process.output
 
 
 def test_a_java_that_hangs_is_replaced(process: ServerProcess, http: HttpClient) -> None:

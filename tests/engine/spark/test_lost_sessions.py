@@ -83,6 +83,7 @@ class Process:
     illness: str | None = None
     silence_s: float = 0.0
     unstoppable: str | None = None
+    was_killed: bool = False
     sessions: list[JavaSession] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     detached: list[JavaSession] = field(default_factory=list)
@@ -297,6 +298,40 @@ def test_calls_are_made_again_after_spark_was_ended_for_another_statement(
     assert [(run.sessions[0].calls, run.sessions[0].settings) for run in spark.runs] == [([name], {"a": "1"})] * 2
 
 
+def killed(spark: Spark, run: Process) -> Exception:
+    """Returns the error from a call in `run`, whose process is killed from outside during the call."""
+    run.was_killed, run.illness = True, "its process ended"
+    assert eventually(lambda: spark.runs[-1] is not run and spark.supervisor.unready_reason is None)
+    return connection_lost()
+
+
+@CALLS
+def test_calls_are_made_again_after_spark_was_killed(spark: Spark, name: str, call: Callable[..., None]) -> None:
+    session = ExecSession(spark.supervisor, spark.results)
+    session.set_setting("a", "1")
+    first = spark.runs[0]
+    first.sessions[0].fault = lambda: killed(spark, first)
+    call(session)
+    assert [(run.sessions[0].calls, run.sessions[0].settings) for run in spark.runs] == [([name], {"a": "1"})] * 2
+
+
+def test_call_fails_after_spark_was_killed_twice_during_it(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be the cause: the operating system kills a process for its memory, and a crash is a signal too."""
+    monkeypatch.setattr(Process, "openSession", lambda run: JavaSession(fault=lambda: killed(spark, run)))
+    with pytest.raises(SparkRestarting):
+        check(ExecSession(spark.supervisor, spark.results))
+    assert [run.was_killed for run in spark.runs[:2]] == [True, True]
+    assert eventually(lambda: len(spark.runs) == 3) and not spark.runs[2].was_killed
+
+
+def test_setting_is_read_from_the_next_spark_after_a_kill(spark: Spark) -> None:
+    session = ExecSession(spark.supervisor, spark.results)
+    session.set_setting("a", "1")
+    first = spark.runs[0]
+    first.sessions[0].fault = lambda: killed(spark, first)
+    assert session.get_setting("a") == "1" and len(spark.runs) == 2
+
+
 @CALLS
 def test_calls_are_not_made_again_after_spark_died(spark: Spark, name: str, call: Callable[..., None]) -> None:
     """The statement may have caused its death."""
@@ -323,23 +358,20 @@ def test_cancelled_statement_is_not_run_again(spark: Spark) -> None:
     assert eventually(lambda: len(spark.runs) == 2) and not spark.runs[1].sessions
 
 
-def test_streamed_query_is_run_again_only_before_its_client_was_offered_rows(spark: Spark) -> None:
-    """Rows that a client may have read cannot be taken back, and a second run may have others first."""
-    session, streams = ExecSession(spark.supervisor, spark.results), list[ResultStream]()
-    request = StatementRequest(identity=Identity("ann"), on_rows=streams.append)
+def test_streamed_query_runs_again_for_the_same_result(spark: Spark) -> None:
+    session, streams, columns = ExecSession(spark.supervisor, spark.results), list[ResultStream](), list[ResultStream]()
+    request = StatementRequest(identity=Identity("ann"), on_rows=streams.append, on_columns=columns.append)
     session.set_setting("a", "1")
+    header = {"columns": [], "time_zone": "UTC"}
+
+    def killed_after_rows() -> Exception:
+        first.file_lists._streaming[request.statement_id].follow(header, [b'["/nowhere", 0, 8]\n'])
+        return killed(spark, first)
+
     first = spark.runs[0]
-    first.sessions[0].fault = lambda: ended_for_others(spark, first)
+    first.sessions[0].fault = killed_after_rows
     with pytest.raises(ValueError, match="a second run"):
         session.stream_query(PLAN, request)
-
-    def offered_before() -> Exception:
-        header = {"columns": [], "time_zone": "UTC"}
-        second.file_lists._streaming[request.statement_id].follow(header, [b'["/nowhere", 0, 8]\n'])
-        return ended_for_others(spark, second)
-
-    second = spark.runs[1]
-    second.sessions[0].fault = offered_before
-    with pytest.raises(SparkRestarting):
-        session.stream_query(PLAN, request)
-    assert len(streams) == 1 and eventually(lambda: len(spark.runs) == 3) and not spark.runs[2].sessions
+    assert len(streams) == len(columns) == 1 and len(spark.runs) == 2
+    with pytest.raises(ValueError, match="a second run"):
+        next(streams[0].pieces())

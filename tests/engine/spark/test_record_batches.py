@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from catalog.conditions import ResultRowsDiffer, StatementCancelled
+from catalog.conditions import ResultRowsDiffer, StatementCancelled, StatementInterrupted
 from engine.runtime.results import sql_field
 from engine.spark.record_batches import RecordBatches, Segment
 from engine.spool.spool import Spool
@@ -179,3 +179,63 @@ def test_data_after_the_end_is_ignored(spool: Spool, made: Callable[[str], Growi
     batches.complete([segment], NOTHING, 1)
     batches.announce(segment)  # a line that was read late
     assert [ids(batch) for batch in batches] == [[1]]
+
+
+def test_reader_continues_after_its_rows_when_the_query_runs_again(
+    spool: Spool, made: Callable[[str], Growing]
+) -> None:
+    batches, lost, file = RecordBatches(SCHEMA, spool), made("0.1"), made("0.2")
+    rows = iter(batches)
+    batches.announce(lost.write(0, 1, 2))
+    batches.announce(lost.write(3, 4))
+    had = next(rows)
+    batches.begin_again()
+    assert not lost.path.exists() and not batches.wait_ready(0) and ids(had) == [0, 1, 2]
+    batches.announce(file.write(0, 1))
+    assert not batches.wait_ready(0)
+    batches.announce(file.write(2, 3))
+    assert batches.wait_ready(0) and ids(next(rows)) == [3]
+    batches.begin_again()
+    again = made("0.3")
+    batches.complete([again.write(0, 1, 2, 3, 4, 5)], NOTHING, 6)
+    assert [ids(batch) for batch in rows] == [[4, 5]]
+
+
+@pytest.mark.parametrize("values", [(0, 1, 9), (0, 1), ()], ids=["other", "fewer", "none"])
+def test_reader_gets_an_error_when_another_run_has_other_rows_first(
+    spool: Spool, made: Callable[[str], Growing], values: tuple[int, ...]
+) -> None:
+    batches, lost, file = RecordBatches(SCHEMA, spool), made("0.1"), made("0.2")
+    rows = iter(batches)
+    batches.announce(lost.write(0, 1, 2))
+    next(rows)
+    batches.begin_again()
+    batches.complete([file.write(*values)] if values else [], NOTHING, len(values))
+    for _ in range(2):
+        with pytest.raises(StatementInterrupted):
+            next(iter(batches))
+
+
+def test_equal_rows_are_recognized_with_nan_and_null(spool: Spool, tmp_path: Path) -> None:
+    schema = pa.schema([sql_field("x", pa.float64(), "double")])
+    first = bytes(pa.record_batch([pa.array([float("nan"), None, 1.5])], schema=schema).serialize().to_pybytes())
+    both = bytes(pa.record_batch([pa.array([float("nan"), None, 1.5, 2.5])], schema=schema).serialize().to_pybytes())
+    for name, content in (("0.1", first), ("0.2", both)):
+        (tmp_path / name).write_bytes(content)
+    batches = RecordBatches(schema, spool)
+    rows = iter(batches)
+    batches.announce(Segment(str(tmp_path / "0.1"), 0, len(first)))
+    next(rows)
+    batches.begin_again()
+    batches.complete([Segment(str(tmp_path / "0.2"), 0, len(both))], NOTHING, 4)
+    assert [load_batch(batch).column(0).to_pylist() for batch in rows] == [[2.5]]
+
+
+def test_result_closed_by_its_reader_does_not_begin_again(spool: Spool, made: Callable[[str], Growing]) -> None:
+    batches, lost = RecordBatches(SCHEMA, spool), made("0.1")
+    batches.announce(lost.write(0))
+    next(iter(batches))
+    batches.release()
+    batches.begin_again()
+    with pytest.raises(StatementCancelled):
+        next(iter(batches))
