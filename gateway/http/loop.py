@@ -132,7 +132,11 @@ class ConnectionLoop:
             self._woken.recv(4096)
         else:
             connection: Connection = key.data
-            if connection in self._connections:  # an earlier event in this round may have ended it
+            # An earlier event in this round may have ended it, or have passed it to a worker: a
+            # descriptor can have two events. While a process that was just forked has a copy of
+            # a socket that was closed here, the kernel continues to report it under its number,
+            # which a new connection may have.
+            if connection in self._connections and connection not in self._away:
                 self._advance(connection, connection.send if connection.state is State.WRITING else connection.receive)
 
     def _advance(self, connection: Connection, step: Callable[[], None]) -> None:

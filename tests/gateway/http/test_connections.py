@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import os
 import socket
 import struct
 import time
@@ -87,6 +89,38 @@ def test_clients_that_dawdle_hold_no_worker(live: Live, sent: bytes) -> None:
     for dawdler in dawdlers:
         dawdler.close()
     assert eventually(lambda: live.server.connection_count() == 0)
+
+
+def server_end(connection: socket.socket) -> int:
+    """Returns the server's descriptor of a connection."""
+    address = connection.getsockname()
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(name))) as end:
+            if end.type == socket.SOCK_STREAM and end.getpeername() == address:
+                return int(name)
+    raise AssertionError("the connection is not accepted")
+
+
+def test_request_runs_once_while_a_forked_process_has_a_former_socket(live: Live) -> None:
+    """The kernel reports the former socket under the number that a later connection has too."""
+    with connect(live) as former:
+        former.sendall(HEALTH)
+        assert read_answer(former)[0] == 200
+        number = server_end(former)
+        copy = os.dup(number)
+    try:
+        assert eventually(lambda: live.server.connection_count() == 0)
+        with connect(live) as connection:
+            connection.sendall(HEALTH)
+            assert read_answer(connection)[0] == 200
+            assert server_end(connection) == number
+            for count in range(1, 200):
+                connection.sendall(post(f"ROWS {count}"))
+                assert read_answer(connection)[0] == 200
+                assert [run.text for run in live.engine.runs].count(f"ROWS {count}") == 1
+    finally:
+        os.close(copy)
+    ensure_well(live)
 
 
 def is_holding(live: Live, size_bytes: int) -> bool:
