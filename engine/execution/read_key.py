@@ -30,7 +30,7 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import FileListRequest, Repeatable
 from engine.spark.file_lists import pruned_files
 from engine.spark.query import SessionFacts
-from engine.sql.query.equal_texts import has_literal_of_now, without_comments
+from engine.sql.query.equal_texts import without_comments
 
 # Maximum number of files whose log entries are compared; reading more takes longer than the comparison may save.
 _FILES_MAX = 200
@@ -73,14 +73,9 @@ class ReadKey:
 def read_key(
     plan: ReadPlan, facts: SessionFacts, request: StatementRequest, parameters: Sequence[Parameter]
 ) -> ReadKey | None:
-    """Returns None if the result is not cacheable: unversioned files, a text that depends on the current time, or rows
-    that differ on each run.
-    """
-    texts = (plan.text, *(view.text for view in plan.views))
+    """Returns None if the result is not cacheable: unversioned files, or rows that differ on each run."""
     stamps = [given.rows.stamp for given in plan.given]
     if any(scan.pin is None for scan in plan.scans) or None in stamps:
-        return None
-    if any(map(_means_now, texts)):
         return None
     variables = request.variables
     settings = sorted(facts.settings.items())
@@ -135,9 +130,4 @@ def _plain(text: str) -> str:
     return _cached_plain(text) if len(text) <= _TEXT_MAX else without_comments(text)
 
 
-def _means_now(text: str) -> bool:
-    return _cached_means_now(text) if len(text) <= _TEXT_MAX else has_literal_of_now(text)
-
-
 _cached_plain = lru_cache(_TEXTS_MAX)(without_comments)
-_cached_means_now = lru_cache(_TEXTS_MAX)(has_literal_of_now)

@@ -153,6 +153,7 @@ def test_explain_says_whether_the_answer_is_there(session: LakeSession) -> None:
     run(session, text)
     assert is_cached(session, text)
     assert "result cache: the answer is there" in explained(session, text)
+    run(session, "SELECT DATE 'today' FROM sold")
     assert "result cache: not kept" in explained(session, "SELECT DATE 'today' FROM sold")
     run(session, "SET gateway.result_cache = off")
     assert "result cache: off" in explained(session, text)

@@ -105,6 +105,13 @@ WRITTEN = {
 # Likewise; the rows depend on more than the values, or Spark has to parse them.
 NOT_PLANNED = {
     "time": ("k INT, t TIMESTAMP DEFAULT current_timestamp()", DEFAULTS, "(k) VALUES (1)", "(k) VALUES (2)"),
+    "day": ("k INT, d DATE DEFAULT DATE 'today'", DEFAULTS, "(k) VALUES (1)", "(k) VALUES (2)"),
+    "day in a check": (
+        "k INT, d DATE, CONSTRAINT past CHECK (d <= DATE 'today')",
+        "",
+        "VALUES (1, DATE '2024-01-01')",
+        "VALUES (2, DATE '2024-01-02')",
+    ),
     "calls": ("k INT", "", "VALUES (abs(-1))", "VALUES (abs(-2))"),
     "comment": ("k INT", "", "VALUES (1 /* one */)", "VALUES (2 /* two */)"),
 }

@@ -16,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
@@ -48,15 +47,6 @@ public final class PlanCache {
 
   /** Characters of a key before it is hashed; longer ones have lists of a thousand values, say. */
   private static final int LENGTH_MAX = 100_000;
-
-  /** Typed strings that are no constants, such as DATE 'today', which Spark's parser evaluates. */
-  private static final Pattern TYPED =
-      Pattern.compile(
-          "\\b(date|time|timestamp|timestamp_ltz|timestamp_ntz)\\s*r?(\\\\?\"|')(?![0-9+-])",
-          Pattern.CASE_INSENSITIVE);
-
-  /** A comment may separate a type from its string. */
-  private static final Pattern COMMENT = Pattern.compile("--|/\\*");
 
   private final Map<String, Kept> plans = recentlyUsed(PLANS_MAX);
 
@@ -117,9 +107,7 @@ public final class PlanCache {
     boolean isCached =
         OptimizerRule.PLAN_CACHE.isEnabled(spark.sessionState().conf())
             && request.given.isEmpty()
-            && Arrays.stream(request.scans).allMatch(scan -> scan.format == null)
-            && isTimeless(request.text)
-            && Arrays.stream(request.views).allMatch(view -> isTimeless(view.text));
+            && Arrays.stream(request.scans).allMatch(scan -> scan.format == null);
     return isCached ? key(spark, meaning) : null;
   }
 
@@ -149,11 +137,6 @@ public final class PlanCache {
     byte[] digest =
         MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
     return Base64.getEncoder().encodeToString(digest);
-  }
-
-  /** Returns whether Spark's parser reads no clock for a text. */
-  public static boolean isTimeless(String text) {
-    return !COMMENT.matcher(text).find() && !TYPED.matcher(text).find();
   }
 
   public byte[] columns(String key) {
@@ -231,7 +214,7 @@ public final class PlanCache {
   public static final class Kept {
     volatile CachedPlan run;
 
-    /** Volatility of the texts ({@link deltagateway.analysis.ParsedVolatility}). */
+    /** Volatility of the texts ({@link deltagateway.analysis.Volatility}). */
     public final String named;
 
     public final LogicalPlan asked;

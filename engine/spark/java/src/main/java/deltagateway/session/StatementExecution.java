@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import deltagateway.analysis.FunctionBodies;
 import deltagateway.analysis.HiddenColumns;
 import deltagateway.analysis.ParameterMarkers;
-import deltagateway.analysis.ParsedVolatility;
 import deltagateway.analysis.StatementTimestamp;
 import deltagateway.analysis.TableRelations;
 import deltagateway.analysis.Volatility;
@@ -281,12 +280,14 @@ public final class StatementExecution {
   }
 
   public LogicalPlan parsed() throws Exception {
+    String ofText = Volatility.ofText(request.text, request.parameters);
+    textVolatility = Volatility.both(textVolatility, ofText);
     return ParameterMarkers.parse(spark, request.text, request.parameters, timeZone);
   }
 
   /** Analyzes a query, or a command around one, that has passed the guard. */
   public QueryExecution analyzed(LogicalPlan parsed) throws Exception {
-    textVolatility = Volatility.both(textVolatility, ParsedVolatility.of(parsed));
+    textVolatility = Volatility.both(textVolatility, Volatility.of(parsed));
     // For a SELECT without FROM Spark would run a job.
     LogicalPlan local =
         parsed.transformUp(
@@ -445,7 +446,7 @@ public final class StatementExecution {
   /** Returns the rows of a view's text, which has to pass both checks too. */
   private LogicalPlan rows(StatementRequest.View view) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
-    textVolatility = Volatility.both(textVolatility, ParsedVolatility.of(parsed));
+    textVolatility = Volatility.both(textVolatility, Volatility.of(parsed));
     guard.ensureMayAnalyze(parsed, request.relations());
     relations();
     QueryExecution execution;

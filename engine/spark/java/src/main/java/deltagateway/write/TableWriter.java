@@ -104,9 +104,6 @@ public final class TableWriter {
     if (rules.isNull() || rules.hasNonNull("curve")) return null;
     for (JsonNode step : rules.get("steps")) {
       if (!step.get("counters").isEmpty()) return null;
-      for (JsonNode expression : step.get("expressions")) {
-        if (!PlanCache.isTimeless(expression.get("text").textValue())) return null;
-      }
     }
     boolean isDistributed =
         rules.get("is_arranged").booleanValue()
@@ -150,8 +147,6 @@ public final class TableWriter {
   public String literalsKey(StatementRequest request, LiteralValues values) throws Exception {
     JsonNode shared = rules.deepCopy();
     for (JsonNode step : shared.get("steps")) {
-      for (JsonNode expression : step.get("expressions"))
-        if (!PlanCache.isTimeless(expression.get("text").textValue())) return null;
       for (JsonNode counter : step.get("counters")) ((ObjectNode) counter).put("first", 0);
     }
     String token = ((ObjectNode) shared).remove("token").textValue();

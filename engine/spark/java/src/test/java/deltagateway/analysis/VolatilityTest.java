@@ -2,7 +2,10 @@ package deltagateway.analysis;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import deltagateway.TestSpark;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Sample$;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -69,12 +72,67 @@ class VolatilityTest {
         "SELECT unix_timestamp(t) FROM u | always",
         "SELECT t.now FROM t | never",
         "SELECT 'now', date('today') | always",
+        "SELECT DATE 'today' | never",
+        "SELECT date'Tomorrow CET' | never",
+        "SELECT TIMESTAMP \"now\" | never",
+        "SELECT timestamp_ntz ' yesterday ' | never",
+        "SELECT TIMESTAMP_LTZ /* x */ 'now' | never",
+        "SELECT TIMESTAMP\u00a0'today' | never",
+        "SELECT DATE r'today' | never",
+        "SELECT DATE 'to\\u0064ay' | never",
+        "SELECT '\uD83D\uDE00', DATE 'today' | never",
+        "SELECT '\uD83D\uDE00 now', DATE '2026-01-01' | always",
+        "SELECT id FROM t WHERE d IN (DATE '2026-01-01', DATE 'today') | never",
+        "SELECT * FROM VALUES (1, DATE 'today') | never",
+        "SELECT * FROM VALUES (1, 'today') | always",
+        "SELECT * FROM VALUES ('now \\\\', DATE '2026-01-01', TIMESTAMP '2026-01-01') | always",
+        "SELECT * FROM VALUES (DATE '2026-01-01', TIMESTAMP r' now') | never",
+        "SELECT * FROM VALUES (DATE '2026-01-01', TIMESTAMP\u00a0'to\\u0064ay') | never",
+        "SELECT * FROM VALUES (DATE /* ' */ 'today') | never",
+        "SELECT * FROM VALUES (DATE '2026-01-01'), (current_date()) | never",
+        "SELECT * FROM VALUES (DATE '2026-01-01') | always",
+        "SELECT * FROM t PIVOT (sum(a) FOR b IN (DATE 'today')) | never",
+        "WITH q AS (SELECT id FROM t WHERE EXISTS (SELECT DATE 'now')) SELECT 1 | never",
+        "SELECT DATE '2026-01-01', 'today', TIMESTAMP 'epoch', TIME '10:00:00' | always",
+        "SELECT date, 'now' FROM t -- DATE 'today' | always",
         "SELECT sum(1) OVER w FROM t WINDOW w AS (ORDER BY random()) | never",
         "WITH q AS (SELECT session_user()) SELECT 1 | session",
         "SELECT * FROM VALUES (curdate()) | never",
       })
   void parsedQueryHasItsVolatility(String query, String expected) {
-    assertEquals(expected, ParsedVolatility.of(TestSpark.parsed(query)));
+    assertEquals(expected, Volatility.of(TestSpark.parsed(query)));
+  }
+
+  @Test
+  void expressionOfATableHasItsVolatility() throws Exception {
+    for (String text : new String[] {"DATE 'today'", "DATE '2026-01-01'"}) {
+      var expression = TestSpark.SPARK.sessionState().sqlParser().parseExpression(text);
+      var rows = TestSpark.analyzed("SELECT * FROM range(3)");
+      var checked = new Filter(new IsNotNull(expression), rows);
+      assertEquals(text.contains("today") ? "never" : "always", Volatility.of(checked));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '~',
+      value = {
+        "SELECT ? | DATE 'today' | never",
+        "SELECT ? | TIMESTAMP 'Now' | never",
+        "SELECT ? | DATE 'to\\u0064ay' | never",
+        "SELECT ? | DATE '2026-01-01' | always",
+        "SELECT ? | 42 | always",
+        "SELECT ?, DATE 'today' | 42 | never",
+        "SELECT ?, TIMESTAMP_NTZ -- x | 42 | never",
+        "SELECT ?, date, 'today', DATE '2026-01-01' -- now | 42 | always",
+      })
+  void textWithParametersHasItsVolatility(String text, String value, String expected) {
+    var parameters = new ObjectMapper().createArrayNode();
+    assertEquals("always", Volatility.ofText(text, parameters));
+    parameters.addObject().put("type", "date").put("value", "2026-01-01");
+    parameters.addObject().put("text", value);
+    assertEquals(expected, Volatility.ofText(text, parameters));
   }
 
   @ParameterizedTest
