@@ -94,7 +94,11 @@ class Journal:
                 self._measure(record, len(content) // len(records))
             if self._closed_bytes > _REWRITTEN_FROM and self._closed_bytes > self._size // 2:
                 self._rewrite()
-            return self._write(content, [name for record in records for name in _files_of(record)])
+            is_written = self._write(content)
+            if not is_written or not self._store.is_replicated:
+                return is_written
+            results = [name for record in records for name in _files_of(record)]
+            return self._store.replicate(Appended(self._path.name, content.decode()), results)
 
     def remove(self) -> None:
         """Removes the journal: its session has ended, with all its statements."""
@@ -105,7 +109,8 @@ class Journal:
             with contextlib.suppress(FileNotFoundError):
                 self._path.unlink()
             self._store.budget.give_back(self._owner, self._size)
-        self._store.replicate(Removed(self._path.name))
+        if self._store.is_replicated:
+            self._store.replicate(Removed(self._path.name))
         self._store.forget(self._path.name)
 
     def adopt(self, records: list[Record], size: int) -> None:
@@ -115,7 +120,8 @@ class Journal:
                 self._measure(record, size // len(records))
             self._store.budget.take(self._owner, size)
             self._size = size
-            self._store.replicate(Replaced(self._path.name, self._path.read_text()))
+            if self._store.is_replicated:
+                self._store.replicate(Replaced(self._path.name, self._path.read_text()))
 
     def _measure(self, record: Record, size: int) -> None:
         match record:
@@ -129,7 +135,7 @@ class Journal:
             case SessionOpened():
                 pass
 
-    def _write(self, content: bytes, results: Sequence[str]) -> bool:
+    def _write(self, content: bytes) -> bool:
         try:
             self._store.budget.take(self._owner, len(content))
         except SqlError as error:
@@ -142,7 +148,7 @@ class Journal:
             self._store.note_failure(error)
             return False
         self._size += len(content)
-        return self._store.replicate(Appended(self._path.name, content.decode()), results)
+        return True
 
     def _rewrite(self) -> None:
         """Writes the records anew without those of closed statements, and the newest state alone."""
@@ -231,6 +237,11 @@ class StateStore:
                 drawn = uuid.uuid4().bytes
             drawn = prefix + drawn[len(prefix) :]
         return uuid.UUID(bytes=drawn)
+
+    @property
+    def is_replicated(self) -> bool:
+        """Returns True if journals are in an object store, too."""
+        return self._replica is not None
 
     def replicate(self, entry: Entry, results: Sequence[str] = ()) -> bool:
         """Stores in an object store what was written to a file; returns False if it cannot be stored."""

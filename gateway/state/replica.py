@@ -106,6 +106,8 @@ class Replica:
         self._results: set[str] = set()
         self._waiting_bytes = self._added = self._stored = self._waiters = 0
         self._is_ending = False
+        # The store does not respond.
+        self._is_silent = False
         self._positions: dict[str, Positioned] = {}
         # Used by the thread alone.
         self._unsent: _Batch | None = None
@@ -133,16 +135,20 @@ class Replica:
                 self._positions[entry.id] = entry
         return True
 
-    def flush(self, seconds: float = _FLUSH_S) -> bool:
-        """Waits until the entries so far are stored; returns False if that takes longer than `seconds`."""
+    def flush(self) -> bool:
+        """Waits until the entries so far are stored; returns False if that takes longer than `_FLUSH_S`, and then at
+        once until the store responds again.
+        """
         with self._changed:
             end = self._added
             self._waiters += 1
             self._changed.notify_all()
             try:
-                return self._changed.wait_for(lambda: self._stored >= end, seconds)
+                is_stored = self._changed.wait_for(lambda: self._stored >= end, 0 if self._is_silent else _FLUSH_S)
             finally:
                 self._waiters -= 1
+            self._is_silent |= not is_stored
+            return is_stored
 
     def adopt_results(self, parts: dict[str, int]) -> None:
         """Takes over results of another gateway, which the store has already."""
@@ -193,6 +199,7 @@ class Replica:
         self._unsent = None
         with self._changed:
             self._stored = max(self._stored, batch.end)
+            self._is_silent = False
             self._changed.notify_all()
         for number in batch.replaced:  # the oldest first: what follows an entry must not be removed before it
             self._files.delete(batch_path(self._name, number))

@@ -29,7 +29,7 @@ from gateway.state.replica import (
     read_content,
 )
 from tests.gateway.arrow_engine import ArrowEngine, sleeps
-from tests.gateway.hs2.wire import cells, execute, fetch, open_session
+from tests.gateway.hs2.wire import OK, cells, execute, fetch, open_session, status
 from tests.gateway.http.conftest import eventually
 from tests.gateway.state.processes import Process
 
@@ -123,6 +123,74 @@ def test_kill_loses_only_statements_whose_whole_answer_was_in_one_response(url: 
     assert second.http("GET", f"/api/2.0/sql/sessions/{session}")["session_id"] == session
     assert cells(fetch(second.thrift(), handle)) == [[1]]
     assert second.poll(whole)["http_status"] == 404
+    second.stop()
+
+
+# The objects that the scenario creates, and one more.
+NUM_PUTS = 9
+
+
+@pytest.mark.usefixtures("never")
+@pytest.mark.parametrize("is_before", [True, False], ids=["before the put", "after the put"])
+@pytest.mark.parametrize("kill_at", range(NUM_PUTS))
+def test_responses_before_a_kill_at_any_put_are_true_afterwards(
+    url: str, engine: ArrowEngine, monkeypatch: pytest.MonkeyPatch, kill_at: int, *, is_before: bool
+) -> None:
+    """The process ends before or after its put number `kill_at`; nobody gets responses after that."""
+    first = Process(url, engine)
+    batches, files = first.state._replica, FaultyFiles(url)
+    assert batches is not None
+    batches._files = files
+    killed: list[str] = []
+
+    def kill(path: str) -> None:
+        if killed or len(files.created) >= kill_at + (0 if is_before else 1):
+            killed.append(path)
+            with batches._changed:  # nobody waits any more
+                batches._stored = 1 << 60
+                batches._changed.notify_all()
+            raise OSError("killed")
+
+    if is_before:
+        files.before = kill
+    else:
+        files.before = lambda path: kill(path) if killed else None
+        files.after = kill
+    answers: dict[str, Any] = {}
+
+    def note(name: str, answer: Any) -> Any:
+        if not killed:
+            answers[name] = answer
+        return answer
+
+    session = note("session", first.http("POST", "/api/2.0/sql/sessions", {}))["session_id"]
+    for text in ("USE lab", "ROWS 30000", "USE shop"):
+        note(text, first.submit(text, session_id=session, disposition="EXTERNAL_LINKS", format="ARROW_STREAM"))
+    thrift = first.thrift()
+    handle = note("handle", execute(thrift, note("opened", open_session(thrift)), "ROWS 20"))
+    got = note("rows", cells(fetch(thrift, handle, 5))[0])
+    first.crash()
+    monkeypatch.undo()
+    second = Process(url, engine)
+    if "session" in answers:
+        found = second.submit("SELECT 1", session_id=session)
+        assert found["status"] == {"state": "SUCCEEDED"}
+        # The state may be stored although the response was lost.
+        if "USE shop" in answers:
+            assert engine.sessions[-1].current_schema == "shop"
+        elif "USE lab" in answers:
+            assert engine.sessions[-1].current_schema in ("lab", "shop")
+    if "ROWS 30000" in answers:
+        assert has_result(second, answers["ROWS 30000"])
+    if "handle" in answers:
+        assert status(second.thrift(), handle).operationState is not None
+        rest = fetch(second.thrift(), handle, 20)
+        if "rows" in answers:
+            assert rest.status.errorMessage.startswith("[STATEMENT_INTERRUPTED]")
+        else:
+            assert rest.status.statusCode != OK or cells(rest)[0] == list(range(20))
+    assert bool(killed) == (kill_at < NUM_PUTS - 1)
+    assert killed or got == list(range(5))
     second.stop()
 
 
