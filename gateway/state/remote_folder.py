@@ -47,6 +47,7 @@ from gateway.state.remote_lease import (
     Shown,
     create_lease,
     lease_path,
+    machine_name,
     new_token,
     now_s,
     read_lease,
@@ -145,7 +146,7 @@ class RemoteFolder:
 
     def _claimed_name(self) -> tuple[str, Shown]:
         for _ in range(_NAMES_TRIED_MAX):
-            name, shown = secrets.token_hex(_NAME_BYTES), Shown(token=new_token())
+            name, shown = secrets.token_hex(_NAME_BYTES), Shown(token=new_token(), machine=machine_name())
             if not self._owners(name) and create_lease(self.files, name, 1, shown):
                 return name, shown
         raise OSError("no free name for a gateway was found")
@@ -272,9 +273,10 @@ class RemoteFolder:
             taker = leases.get(shown.taker)
             has_ended = taker is None or taker.shown.is_released or taker.shown.taker is not None
             return has_ended or shown.taker == self._lease.name
-        # A process with this one's address has ended, because this one has its port.
-        is_former = shown.address is not None and shown.address == self._lease.shown.address
-        return shown.is_released or is_former or now_s() - seen.since > LEASE_S
+        own = self._lease.shown
+        # A process with this one's address on this machine has ended, because this one has its port.
+        is_former = shown.address is not None and (shown.machine, shown.address) == (own.machine, own.address)
+        return shown.is_released or (is_former and bool(own.machine)) or now_s() - seen.since > LEASE_S
 
     def _read(self, name: str, number: int, gateways: tuple[str, ...]) -> TakenRemote:
         """Writes a gateway's sessions, and the results that they name, to a local folder."""

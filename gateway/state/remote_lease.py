@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -39,6 +40,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     token: str
+    # The machine since its last start, and the gateway's address there.
+    machine: str = ""
     address: Address | None = None
     counts: dict[str, int] = {}
     held_bytes: int = 0
@@ -71,6 +74,14 @@ def read_lease(files: Files, name: str, number: int) -> Shown:
         return _DECODER.decode(content)
     except msgspec.MsgspecError as error:
         raise OSError(f"{lease_path(name, number)}: {error}") from error
+
+
+def machine_name() -> str:
+    """Returns a name that no other machine or container has, nor this one after its next start; empty if unknown."""
+    try:
+        return f"{socket.gethostname()} {Path('/proc/sys/kernel/random/boot_id').read_text().strip()}"
+    except OSError:
+        return ""
 
 
 def new_token() -> str:

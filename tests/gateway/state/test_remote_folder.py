@@ -238,6 +238,22 @@ def test_statements_run_without_records_while_the_store_does_not_respond(
     second.stop()
 
 
+def test_clients_wait_once_for_a_store_that_does_not_respond(files: FaultyFiles, batches: Replica) -> None:
+    def fail(_: str) -> None:
+        raise OSError("no response")
+
+    files.before = fail
+    batches.add(Appended("k", "1\n"))
+    with batches._changed:
+        batches._is_silent = True
+    assert not batches.flush()
+    files.before = lambda _: None
+    assert eventually(batches.flush)
+    batches.add(Appended("k", "2\n"))
+    assert batches.flush()  # it waits again
+    assert content_of(files) == {"k": b"1\n2\n"}
+
+
 # ----------------------------------------------------------------------------------------------------------- batches
 
 
@@ -476,6 +492,21 @@ def test_statement_of_a_former_gateway_is_found_at_its_new_owner(url: str, engin
     second.http("DELETE", f"/api/2.0/sql/statements/{done['statement_id']}")
     second.stop()
     third.stop()
+
+
+def test_gateway_leaves_the_one_with_its_address_on_another_machine(
+    url: str, engine: ArrowEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Process(url, engine)
+    monkeypatch.setattr("gateway.state.remote_folder.machine_name", lambda: "other")
+    second = Process(url, engine)
+    for process in (first, second):
+        process.state.announce(Address(host="127.0.0.1", port=8080))
+    first.submit("ROWS 30000", format="ARROW_STREAM", disposition="EXTERNAL_LINKS")
+    assert (first.recover(), second.recover()) == (0, 0)
+    first.state.lease.ensure_held()
+    first.stop()
+    second.stop()
 
 
 def test_gateway_takes_over_the_one_with_its_address_at_once(url: str, engine: ArrowEngine) -> None:
