@@ -83,6 +83,7 @@ from catalog.rest.changes import change_elsewhere, recorded_elsewhere
 from catalog.rest.names import RestCatalogs, is_rest
 from catalog.roots import AllowedRoots, configured_location
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
+from catalog.store.changes import ChangeSearch
 from catalog.store.store import CatalogStore
 from catalog.system.audit_table import SYSTEM_CATALOG
 from catalog.view import CatalogView, NameSource
@@ -164,16 +165,33 @@ class Catalog:
         """
         return self._change(change, condition)[1]
 
-    def change_rights(self, change: Change, condition: Condition | None = None) -> tuple[RightDifference, ...]:
-        """Commits the change, and returns how it altered privileges and owners; raises as `change` does."""
-        before, after = self._change(change, condition)
+    def change_rights(
+        self, change: Change, condition: Condition | None = None, transaction_id: str | None = None
+    ) -> tuple[RightDifference, ...]:
+        """Commits the change, and returns how it altered privileges and owners; raises as `change` does.
+
+        The generation records the statement's `transaction_id`. If one has it already, nothing is changed again.
+        """
+        before, after = self._change(change, condition, transaction_id)
         return tuple(differences(before.state, after.state))
 
+    def find_change(self, transaction_id: str, since_ms: int) -> ChangeSearch:
+        """Looks for a statement that has changed the catalog since `since_ms`. A change of a REST catalog may have
+        been made there alone.
+        """
+        found = self._store.find_change(transaction_id, since_ms)
+        return replace(found, is_complete=False) if self.rest.names else found
+
     def drop_table(
-        self, name: TableName, condition: Condition | None = None, *, purge: bool = False
+        self,
+        name: TableName,
+        condition: Condition | None = None,
+        *,
+        purge: bool = False,
+        transaction_id: str | None = None,
     ) -> Relation | None:
         """Drops a table, and returns its entry from the generation before the drop; raises as `change` does."""
-        return self._change(DropTable(name, purge), condition)[0].state.relations.get(name)
+        return self._change(DropTable(name, purge), condition, transaction_id)[0].state.relations.get(name)
 
     def drop_volume(
         self, name: TableName, condition: Condition | None = None
@@ -183,15 +201,21 @@ class Catalog:
         return before.state.volumes[name], tuple(differences(before.state, after.state))
 
     def drop_schema(
-        self, name: SchemaName, cascade: bool, condition: Condition | None = None
+        self,
+        name: SchemaName,
+        cascade: bool,
+        condition: Condition | None = None,
+        transaction_id: str | None = None,
     ) -> tuple[Relation | VolumeEntry, ...]:
         """Drops a schema, and returns the relations and volumes that it contained at that time; raises as `change`
         does.
         """
-        state = self._change(DropSchema(name, cascade), condition)[0].state
+        state = self._change(DropSchema(name, cascade), condition, transaction_id)[0].state
         return (*state.relations_of(name), *state.volumes_of(name))
 
-    def _change(self, change: Change, condition: Condition | None = None) -> tuple[CatalogView, CatalogView]:
+    def _change(
+        self, change: Change, condition: Condition | None = None, transaction_id: str | None = None
+    ) -> tuple[CatalogView, CatalogView]:
         """Returns the views before and after the change."""
         if self._served is not None:
             self._served.ensure_there()  # the catalog's own folder may be below it, and would be created again
@@ -199,7 +223,7 @@ class Catalog:
         for _ in range(CHANGE_ATTEMPTS_MAX):
             try:
                 with self._lock:  # threads of one server wait here instead of racing each other
-                    views = self._record(change, condition, change_sources)
+                    views = self._record(change, condition, change_sources, transaction_id)
                 self.on_change(change)
                 return views
             except AnswerMissing:
@@ -208,7 +232,11 @@ class Catalog:
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
     def _record(
-        self, change: Change, condition: Condition | None, change_sources: ChangeSources
+        self,
+        change: Change,
+        condition: Condition | None,
+        change_sources: ChangeSources,
+        transaction_id: str | None,
     ) -> tuple[CatalogView, CatalogView]:
         """Commits a change as `_change` does, under the lock. Raises `AnswerMissing` if a REST catalog's answer is
         missing.
@@ -216,6 +244,8 @@ class Catalog:
         state = self._store.newest()  # a newer state, if any, makes the swap fail
         for attempt in range(CHANGE_ATTEMPTS_MAX):
             base = self._view(state, change_sources)
+            if transaction_id is not None and self._store.is_recorded(transaction_id):
+                return base, base  # another process that ran the statement was suspended, and has continued
             try:
                 if condition is not None:
                     ensure_met(base.state, condition)
@@ -225,7 +255,7 @@ class Catalog:
                 if state is base.state:
                     raise
                 continue
-            if self._swap(base.state, new):
+            if self._swap(base.state, new, transaction_id):
                 return base, self._view(new)
             time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
             state = self._store.load()
@@ -251,10 +281,10 @@ class Catalog:
             return change
         return change_elsewhere(view.sources, view.state, change)
 
-    def _swap(self, base: CatalogState, new: CatalogState) -> bool:
+    def _swap(self, base: CatalogState, new: CatalogState, transaction_id: str | None) -> bool:
         """Swaps the state, and converts a disk error, after which nothing is committed, into `CatalogNotWritable`."""
         try:
-            return self._store.swap(base, new)
+            return self._store.swap(base, new, transaction_id)
         except OSError as error:
             raise CatalogNotWritable(error.strerror or str(error)) from error
 

@@ -40,9 +40,10 @@ from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import AnsweringPlan, Plan
 from engine.planning.plans.reads import CommittedPlan
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
-from engine.repeated_statements import unknown_outcome
+from engine.repeated_statements import has_changed_catalog, unknown_outcome
 from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.request import StatementRequest
+from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement import Statement
@@ -148,8 +149,12 @@ def _run_pinned(
         try:
             return _run_with_follow_up(statement, plan_on_newest(statement, context), context, tasks)
         except SqlError as error:
-            unknown = unknown_outcome(error, spec_of(statement).repetition(statement))
-            if not context.request.is_repeated or unknown is None:
+            repetition = spec_of(statement).repetition(statement)
+            if not context.request.is_repeated:
+                raise
+            if has_changed_catalog(repetition, context):
+                return Outcome(result=empty_result())
+            if (unknown := unknown_outcome(error, repetition, context)) is None:
                 raise
             raise unknown from error
     ensure_no_positions(parameters)

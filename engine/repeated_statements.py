@@ -8,9 +8,10 @@ its outcome is answered, and nothing is executed.
 The first process looks too if it binds the statement later than `TAKEN_OVER_MS_MIN` after its begin, after a pause or a
 conflict, because another process may have taken the statement over by then. A process takes no statement over earlier.
 
-The catalog has no ids of statements. So a statement that creates a name is executed again, and an existing name is
-reported as an unknown outcome; one that drops a name is executed again if the object is older than the statement. Any
-other change of the catalog is not repeated.
+A statement that changes the catalog alone is looked up among the statements that made the newest generations. If they
+do not reach back to its begin, or if an external catalog may have been changed, a statement that creates a name is
+executed again, and an existing name is reported as an unknown outcome; one that drops a name is executed again if the
+object is older than the statement; any other change of the catalog is not repeated.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from typing import assert_never
 from catalog.conditions import StatementOutcomeUnknown
 from catalog.entries import TableEntry
 from catalog.errors import SqlError
+from catalog.store.changes import ChangeSearch
 from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
+from engine.planning.plans.ddl import CatalogPlan
 from engine.planning.plans.reads import CommittedPlan
 from engine.runtime.request import StatementRequest
 from engine.runtime.variables import Scope
@@ -41,7 +44,9 @@ TAKEN_OVER_MS_MIN = 1_000
 _CLOCKS_MS = 60_000
 
 
-def find_commit(bound: BoundStatement, repetition: Repetition, context: ExecutionContext) -> CommittedPlan | None:
+def find_commit(
+    bound: BoundStatement, repetition: Repetition, context: ExecutionContext
+) -> CommittedPlan | CatalogPlan | None:
     """Returns the plan that answers the outcome of the statement's commit; None if it has to be executed.
 
     Raises `StatementOutcomeUnknown`.
@@ -50,7 +55,13 @@ def find_commit(bound: BoundStatement, repetition: Repetition, context: Executio
     if request.transaction_id is None or not (request.is_repeated or _may_be_taken_over(request)):
         return None
     match repetition:
+        case Repetition.CREATION | Repetition.REMOVAL | Repetition.CATALOG if has_changed_catalog(repetition, context):
+            return CatalogPlan(change=None)
         case Repetition.AGAIN | Repetition.CREATION:
+            return None
+        case Repetition.CATALOG:
+            if request.is_repeated and not _find_change(context).is_complete:
+                raise StatementOutcomeUnknown("the catalog does not record all changes since it had begun")
             return None
         case Repetition.REMOVAL:
             if request.is_repeated and _is_younger(bound, request.began_ms):
@@ -66,7 +77,21 @@ def find_commit(bound: BoundStatement, repetition: Repetition, context: Executio
             assert_never(repetition)
 
 
-def unknown_outcome(error: SqlError, repetition: Repetition) -> StatementOutcomeUnknown | None:
+def has_changed_catalog(repetition: Repetition, context: ExecutionContext) -> bool:
+    """Returns True if the statement has changed the catalog before, which may be the reason for an error."""
+    changes_catalog = repetition in (Repetition.CREATION, Repetition.REMOVAL, Repetition.CATALOG)
+    return changes_catalog and context.request.transaction_id is not None and _find_change(context).is_found
+
+
+def _find_change(context: ExecutionContext) -> ChangeSearch:
+    request = context.request
+    assert request.transaction_id is not None
+    return context.sources.catalog.find_change(request.transaction_id, request.began_ms - _CLOCKS_MS)
+
+
+def unknown_outcome(
+    error: SqlError, repetition: Repetition, context: ExecutionContext
+) -> StatementOutcomeUnknown | None:
     """Returns the error to report if a repeated statement fails with one that its first execution may have caused."""
     endings: tuple[str, ...] = ()
     match repetition:
@@ -74,7 +99,9 @@ def unknown_outcome(error: SqlError, repetition: Repetition) -> StatementOutcome
             endings = ("ALREADY_EXISTS",)
         case Repetition.REMOVAL:
             endings = ("NOT_FOUND",)
-        case Repetition.UNKNOWN:  # the name of a renamed table, for example
+        case Repetition.CATALOG if context.request.transaction_id is not None and _find_change(context).is_complete:
+            return None
+        case Repetition.CATALOG | Repetition.UNKNOWN:  # the name of a renamed table, for example
             endings = ("ALREADY_EXISTS", "NOT_FOUND")
         case Repetition.AGAIN | Repetition.ROWS | Repetition.DEFINITION:
             return None

@@ -55,6 +55,7 @@ from gateway.state.records import (
     VersionsRead,
     restored_identity,
 )
+from gateway.state.replica import UNKNOWN_POSITION
 from gateway.state.results import file_names, restored_stream
 
 logger = logging.getLogger(__name__)
@@ -151,6 +152,13 @@ class Recovery:
     ) -> RestoredOutcome | None:
         """Returns how the statement ended; None if it has to run again."""
         recorded, ended = saved.recorded, saved.ended
+        if sent is not None:
+            self._state.positions.restore(uuid.UUID(recorded.id), sent)
+        if sent == UNKNOWN_POSITION:
+            is_write = StatementClass[recorded.kind] in (StatementClass.WRITE, StatementClass.MAINTENANCE)
+            if not (is_write and recorded.is_kind_known):
+                return _failed(recorded, StatementInterrupted())
+            sent = None  # the counts of a write may be read again
         if ended is not None and (ended.error is not None or ended.result is not None):
             stream = None if ended.result is None else self._stream(session, ended.result, used)
             if ended.error is not None or stream is not None:

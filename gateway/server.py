@@ -65,8 +65,10 @@ from gateway.results.result_store import ResultStore
 from gateway.sessions.statement_threads import StatementThreads
 from gateway.state.addresses import Address, internal_address
 from gateway.state.folder import StateFolder
-from gateway.state.journal import StateStore
-from gateway.state.log_ins import LogInFolder
+from gateway.state.journal import AnyFolder, StateStore
+from gateway.state.log_ins import LogInFolder, LogIns
+from gateway.state.remote_folder import RemoteFolder
+from gateway.state.remote_log_ins import RemoteLogIns
 from gateway.take_over import TakeOver
 
 logger = logging.getLogger(__name__)
@@ -112,7 +114,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
     return open_engine(options, progress, on_failure)
 
 
-def open_spool(config: Config, folder: StateFolder | None, parts: ExitStack) -> tuple[Spool, StateStore | None]:
+def open_spool(config: Config, folder: AnyFolder | None, parts: ExitStack) -> tuple[Spool, StateStore | None]:
     """Opens the spool for results that wait to be fetched: in the state folder, or next to Spark's local files."""
     results = SpoolBudget(
         config.results.disk_bytes_max,
@@ -135,12 +137,15 @@ def open_spool(config: Config, folder: StateFolder | None, parts: ExitStack) -> 
     return state.spool, state
 
 
-def open_state_folder(config: Config) -> StateFolder | None:
+def open_state_folder(config: Config) -> AnyFolder | None:
     """Opens the state folder; returns None if there is none, or if the default one cannot be used, as in a lake on a
     read-only disk.
     """
     if not config.state_folder:
         return None
+    if "://" in config.state_folder:
+        use_credentials(open_credentials(config.storage))
+        return RemoteFolder(config.state_folder, config.spark.local_dir or None)
     try:
         return StateFolder(Path(config.state_folder))
     except StateFolderNotUsable as error:
@@ -148,6 +153,10 @@ def open_state_folder(config: Config) -> StateFolder | None:
             raise
         logger.warning("sessions end with this process: %s", error.full_message)
         return None
+
+
+def _open_log_ins(folder: AnyFolder) -> LogIns:
+    return RemoteLogIns(folder.files) if isinstance(folder, RemoteFolder) else LogInFolder(folder.path)
 
 
 def _end_process() -> None:
@@ -256,7 +265,7 @@ class Server:
         staged = StagedLinks(LinkSigner(lifetime_s=self._config.results.link_lifetime_s))
         folder = open_state_folder(self._config)
         call_signer = CallSigner(folder.key) if folder is not None else None
-        log_ins = LogInFolder(folder.path) if folder is not None else None
+        log_ins = _open_log_ins(folder) if folder is not None else None
         options = HttpOptions(
             call_signer=call_signer,
             log_ins=log_ins,
@@ -330,7 +339,7 @@ class Server:
 
         exchange()
         recovery.take_over()
-        self._take_over = TakeOver(recovery, exchange, self._on_death)
+        self._take_over = TakeOver(recovery, exchange, state.beat_s, self._on_death)
 
     def _http_settings(self, tls: TlsServer | None) -> HttpSettings:
         config = self._config

@@ -10,18 +10,18 @@ from collections.abc import Callable
 
 from gateway.process.supervision import OnDeath, supervised_thread
 from gateway.recovery import Recovery
-from gateway.state.folder import BEAT_S
 
 logger = logging.getLogger(__name__)
 
 
 class TakeOver:
-    """Looks every `BEAT_S` seconds, from `start` until `stop`."""
+    """Looks every `beat_s` seconds, from `start` until `stop`."""
 
-    def __init__(self, recovery: Recovery, exchange: Callable[[], None], on_death: OnDeath) -> None:
+    def __init__(self, recovery: Recovery, exchange: Callable[[], None], beat_s: float, on_death: OnDeath) -> None:
         """Prepares the thread; `exchange` writes and reads this gateway's and the others' addresses and counts."""
         self._recovery = recovery
         self._exchange = exchange
+        self._beat_s = beat_s
         self._stopping = threading.Event()
         self._thread = supervised_thread("state-take-over", self._run, self._stopping.is_set, on_death)
 
@@ -35,7 +35,7 @@ class TakeOver:
             self._thread.join()
 
     def _run(self) -> None:
-        while not self._stopping.wait(BEAT_S):
+        while not self._stopping.wait(self._beat_s):
             try:
                 self._exchange()
                 self._recovery.take_over()

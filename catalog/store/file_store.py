@@ -61,6 +61,7 @@ from catalog.entries import (
     VolumeEntry,
 )
 from catalog.state import INITIAL_STATE, CatalogState, state_of
+from catalog.store.changes import ChangeSearch, RecordedChange, find_change, from_record, to_lists, with_change
 from catalog.store.commit_guard import ensure_may_commit
 from catalog.store.entry_json import MalformedEntry, from_json, to_json
 from catalog.store.files import Files
@@ -116,6 +117,7 @@ class StoredForm(Generic[_State, _Stored]):
 
     `suffix` ends the names of the entries' files. `label` is a text for each entry in the generations' files, for forms
     whose states may contain :class:`UnreadableEntry`; without it, an unreadable file makes the whole state unreadable.
+    With `records_changes` the generations' files have the statements that made them (`catalog/store/changes.py`).
     """
 
     initial: _State
@@ -126,6 +128,7 @@ class StoredForm(Generic[_State, _Stored]):
     from_json: Callable[[object], _Stored]
     suffix: str = ".json"
     label: Callable[[_Stored], str] | None = None
+    records_changes: bool = False
 
     def by_path(self, state: _State) -> dict[str, _Stored | UnreadableEntry]:
         return {
@@ -144,6 +147,7 @@ class _LoadedGeneration(Generic[_State]):
     state: _State
     index: Index
     unreadable: frozenset[str] = frozenset()
+    changes: tuple[RecordedChange, ...] = ()
 
 
 class GenerationStore(Generic[_State, _Stored]):
@@ -177,7 +181,18 @@ class GenerationStore(Generic[_State, _Stored]):
     def newest(self) -> _State:
         return self._loaded.state if self._was_loaded else self.load()
 
-    def swap(self, base: _State, new: _State) -> bool:
+    def is_recorded(self, transaction_id: str) -> bool:
+        """Returns True if a statement made one of the newest generations up to the loaded one."""
+        return find_change(self._loaded.changes, transaction_id, 0).is_found
+
+    def find_change(self, transaction_id: str, since_ms: int) -> ChangeSearch:
+        """Looks for a statement among those that made the newest generations; see `catalog/store/changes.py`."""
+        loaded = self._load()
+        found = find_change(loaded.changes, transaction_id, since_ms)
+        is_known = bool(loaded.changes) or loaded.state.generation == 0
+        return found if is_known else ChangeSearch(found.is_found, is_complete=False)
+
+    def swap(self, base: _State, new: _State, transaction_id: str | None = None) -> bool:
         loaded = self._loaded if self._loaded.state is base else self._load()
         if loaded.state.generation != base.generation:
             return False
@@ -200,11 +215,13 @@ class GenerationStore(Generic[_State, _Stored]):
                 "changes leave unreadable entries as they are, or remove them"
             )
             self._files.create(self._form.object_file(path, stamp), _to_bytes(self._form.to_json(entry)))
+        now_ms = self._now_ms()
+        changes = with_change(loaded.changes, RecordedChange(new.generation, now_ms, transaction_id))
         record: dict[str, object] = {
             "format": FORMAT,
             "generation": new.generation,
             "token": token,
-            "written_ms": self._now_ms(),
+            "written_ms": now_ms,
             "changed": sorted(written),
             "removed": sorted(before.keys() - after.keys()),
             "objects": dict(sorted(index.items())),
@@ -212,12 +229,14 @@ class GenerationStore(Generic[_State, _Stored]):
         if self._form.label is not None:
             labels = ((path, self._label_of(entry)) for path, entry in sorted(after.items()))
             record["labels"] = {path: label for path, label in labels if label is not None}
+        if self._form.records_changes:
+            record["changes"] = to_lists(changes)
         if not self._commit(new.generation, token, _to_bytes(record)):
             for path in written:
                 self._files.delete(self._form.object_file(path, stamp))
             return False
         with self._lock:
-            self._loaded = _LoadedGeneration(new, index, _unreadable(after))
+            self._loaded = _LoadedGeneration(new, index, _unreadable(after), changes)
         if self._files.lists_freely or new.generation % _FORGET_EVERY == 0:
             self._forget_old_generations()
         return True
@@ -319,7 +338,7 @@ class GenerationStore(Generic[_State, _Stored]):
         # yet.
         selected = {name: entry for name, entry in entries.items() if name in index or name in self._always}
         state = self._form.state_of(generation, selected.values())
-        return _LoadedGeneration(state, index, _unreadable(selected))
+        return _LoadedGeneration(state, index, _unreadable(selected), from_record(record, generation))
 
     def _entry(self, name: str, stamp: str, label: str | None, *, is_last_attempt: bool) -> _Stored | UnreadableEntry:
         path = self._form.object_file(name, stamp)
@@ -465,6 +484,7 @@ _CATALOG: StoredForm[CatalogState, Entry] = StoredForm(
     path=_path,
     to_json=to_json,
     from_json=from_json,
+    records_changes=True,
 )
 
 

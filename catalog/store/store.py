@@ -8,9 +8,11 @@ applies its change to the winning state.
 from __future__ import annotations
 
 import threading
+import time
 from typing import Protocol
 
 from catalog.state import INITIAL_STATE, CatalogState
+from catalog.store.changes import ChangeSearch, RecordedChange, find_change, with_change
 
 
 class CatalogStore(Protocol):
@@ -26,8 +28,17 @@ class CatalogStore(Protocol):
         """
         ...
 
-    def swap(self, base: CatalogState, new: CatalogState) -> bool:
-        """Commits `new`, made from `base`, as the next generation; returns False if another one was committed first.
+    def is_recorded(self, transaction_id: str) -> bool:
+        """Returns True if a statement made one of the newest generations up to the one of `newest`."""
+        ...
+
+    def find_change(self, transaction_id: str, since_ms: int) -> ChangeSearch:
+        """Looks for a statement among those that made the newest generations; see `catalog/store/changes.py`."""
+        ...
+
+    def swap(self, base: CatalogState, new: CatalogState, transaction_id: str | None = None) -> bool:
+        """Commits `new`, made from `base` by the statement `transaction_id`, as the next generation; returns False if
+        another one was committed first.
 
         The commit is atomic: all of `new` becomes visible or none of it, even if the process dies midway.
         """
@@ -40,6 +51,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._state = INITIAL_STATE
+        self._changes: tuple[RecordedChange, ...] = ()
 
     def load(self) -> CatalogState:
         return self._state
@@ -47,9 +59,16 @@ class MemoryStore:
     def newest(self) -> CatalogState:
         return self._state
 
-    def swap(self, base: CatalogState, new: CatalogState) -> bool:
+    def is_recorded(self, transaction_id: str) -> bool:
+        return find_change(self._changes, transaction_id, 0).is_found
+
+    def find_change(self, transaction_id: str, since_ms: int) -> ChangeSearch:
+        return find_change(self._changes, transaction_id, since_ms)
+
+    def swap(self, base: CatalogState, new: CatalogState, transaction_id: str | None = None) -> bool:
         with self._lock:
             if self._state.generation != base.generation:
                 return False
-            self._state = new
+            change = RecordedChange(new.generation, time.time_ns() // 1_000_000, transaction_id)
+            self._state, self._changes = new, with_change(self._changes, change)
             return True

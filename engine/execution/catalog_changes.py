@@ -39,7 +39,7 @@ def change_catalog(plan: CatalogPlan, catalog: Catalog, request: StatementReques
     if isinstance(change, CreateVolume):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     try:
-        request.on_rights(catalog.change_rights(change, plan.condition))
+        request.on_rights(catalog.change_rights(change, plan.condition, request.transaction_id))
     except plan.tolerated:
         pass
     if plan.warning is not None:

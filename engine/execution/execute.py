@@ -150,10 +150,12 @@ def _answer(plan: AnsweringPlan, context: ExecutionContext) -> Outcome:
             return drop_temporary_function(plan)
         case DropSchemaPlan():
             context.request.cancel.seal()
-            return drop_schema(plan, context.sources.catalog, context.sources.before_removal)
+            before_removal = context.sources.before_removal
+            return drop_schema(plan, context.sources.catalog, before_removal, context.request.transaction_id)
         case DropTablePlan():
             context.request.cancel.seal()
-            return drop_table(plan, context.sources.catalog, context.sources.before_removal)
+            before_removal = context.sources.before_removal
+            return drop_table(plan, context.sources.catalog, before_removal, context.request.transaction_id)
         case DropVolumePlan():
             context.request.cancel.seal()
             return drop_volume(plan, context.sources.catalog, context.request)

@@ -25,6 +25,8 @@ class SpoolBudget:
     ) -> None:
         """Creates a budget; `owner_bytes_max` None: an owner may take all bytes."""
         self.bytes_max = bytes_max
+        # Bytes that other processes have taken from the same limit.
+        self.elsewhere = 0
         self._owner_max = bytes_max if owner_bytes_max is None else owner_bytes_max
         self._setting = setting
         self._owner_setting = owner_setting
@@ -67,10 +69,13 @@ class SpoolBudget:
             return self._held.total()
 
     def _free_bytes(self, owner: str) -> int:
-        return min(self.bytes_max - self._held.total(), self._owner_max - self._held[owner])
+        return min(self._left(), self._owner_max - self._held[owner])
+
+    def _left(self) -> int:
+        return self.bytes_max - self.elsewhere - self._held.total()
 
     def _refusal(self, owner: str) -> SqlError:
-        owner_left, left = self._owner_max - self._held[owner], self.bytes_max - self._held.total()
+        owner_left, left = self._owner_max - self._held[owner], self._left()
         # The smaller limit is the one that the user can do something about.
         if self._owner_max < self.bytes_max and owner_left <= left:
             return SpoolFullOfOwner(owner, self._owner_max, self._owner_setting)

@@ -52,6 +52,8 @@ class Repetition(Enum):
     CREATION = auto()
     # It is executed again, unless the object is younger: if the name does not exist, the outcome is unknown.
     REMOVAL = auto()
+    # It is looked up among the changes of the catalog, and makes at most one.
+    CATALOG = auto()
     # It is not executed again.
     UNKNOWN = auto()
 

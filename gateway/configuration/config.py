@@ -344,8 +344,8 @@ class StateSection:
 
     folder: str = setting(
         "",
-        "Folder on a local disk; empty: `.state` next to the catalog's folder, or none if that is read-only or in an "
-        "object store. "
+        "Folder on a local disk, or a URL of an object store with put-if-absent; empty: `.state` next to the catalog's "
+        "folder, or none if that is read-only or in an object store. "
         'The text "none" turns it off: sessions end with the process. It must be outside the lake and the allowed '
         "roots, as the catalog's folder: it has results and the texts of statements.",
     )

@@ -26,14 +26,11 @@ from gateway.forwarding.http_client import NoResponse, NotReached, Request, Resp
 from gateway.forwarding.signed_calls import HEADER, CallSigner, ForwardedCall
 from gateway.registry import Registry
 from gateway.state.addresses import Address
-from gateway.state.folder import LEASE_S
 from gateway.state.journal import StateStore, key_of
 from gateway.state.records import saved_identity
 
 logger = logging.getLogger(__name__)
 
-# A request waits for a session's next owner for at most this time in seconds.
-WAIT_S = LEASE_S + 1
 _PAUSE_S = 0.05
 # Time in seconds for another gateway's list of sessions or statements.
 _LIST_S = 3.0
@@ -72,6 +69,8 @@ class Forwarder:
         self._registry = registry
         self._forwards_max = forwards_max
         self._places = threading.BoundedSemaphore(forwards_max)
+        # A request waits for a session's next owner for at most this time in seconds.
+        self.wait_s = state.wait_s
 
     def is_here(self, object_id: uuid.UUID) -> bool:
         """Returns True if this process has the id's session."""
@@ -98,15 +97,15 @@ class Forwarder:
         """
         if self.is_here(object_id):
             return None
-        end = time.monotonic() + WAIT_S
-        if not self._places.acquire(timeout=WAIT_S):
+        end = time.monotonic() + self.wait_s
+        if not self._places.acquire(timeout=self.wait_s):
             raise TooManyCalls(self._forwards_max)
         try:
             while (owner := self._locate(object_id)) is not None:
                 if owner.address is not None and (response := self._send(object_id, owner, outgoing)) is not None:
                     return response
                 if time.monotonic() > end:
-                    raise SessionInTransfer(WAIT_S)
+                    raise SessionInTransfer(self.wait_s)
                 time.sleep(_PAUSE_S)
             return None
         finally:

@@ -8,7 +8,7 @@ from typing import Any
 
 from catalog.conditions import GatewayConnectionLost, SessionInTransfer
 from engine.runtime.identity import Identity
-from gateway.forwarding.forwarder import WAIT_S, Forwarder, OutgoingCall
+from gateway.forwarding.forwarder import Forwarder, OutgoingCall
 from gateway.forwarding.http_client import NoResponse
 from gateway.forwarding.signed_calls import ForwardedCall
 from gateway.hs2.service import Client
@@ -64,5 +64,5 @@ def forward(
     except NoResponse as error:
         raise GatewayConnectionLost() from error
     if response.status != HTTPStatus.OK:  # for example, it is still starting
-        raise SessionInTransfer(WAIT_S)
+        raise SessionInTransfer(forwarder.wait_s)
     return content

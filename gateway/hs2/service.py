@@ -440,6 +440,7 @@ class Service:
             session.record()  # the statement is closed, and may have changed the session
         else:
             operation.recorder.record()
+            operation.recorder.flush(is_whole=False)
         return answer
 
     def _start_response(

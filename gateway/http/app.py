@@ -48,7 +48,7 @@ from gateway.http.warehouses import warehouses_blueprint
 from gateway.lifecycle import Lifecycle, Phase
 from gateway.observability.status import describe
 from gateway.sessions.bounded import EngineCalls
-from gateway.state.log_ins import LogInFolder
+from gateway.state.log_ins import LogIns
 
 BODY_BYTES_MAX = 16 << 20
 _ERROR_CODES = {
@@ -79,7 +79,7 @@ class HttpOptions:
     # For requests that other gateways forward; None: there are no others.
     call_signer: CallSigner | None = None
     # The cookies of all gateways; None: there are no others.
-    log_ins: LogInFolder | None = None
+    log_ins: LogIns | None = None
     # The console's files by name; without any `/` shows how to connect.
     console: Mapping[str, bytes] = field(default_factory=dict)
 

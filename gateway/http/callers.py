@@ -24,7 +24,7 @@ from gateway.http.cookies import Cookies
 from gateway.http.hosts import ensure_own_page
 from gateway.sessions.call_context import note_user
 from gateway.sessions.session import Origin
-from gateway.state.log_ins import LogInFolder
+from gateway.state.log_ins import LogIns
 from gateway.state.records import restored_identity
 
 # The WSGI environment key for the client's :class:`~gateway.authenticators.peer.Peer`.
@@ -47,7 +47,7 @@ class Callers:
         authenticator: Authenticator,
         public_host: str = "",
         auditor: Auditor | None = None,
-        log_ins: LogInFolder | None = None,
+        log_ins: LogIns | None = None,
     ) -> None:
         """Creates the authentication; `public_host` is the pages' host behind a proxy, in addition to the requested
         one, and `log_ins` has the cookies of all gateways.

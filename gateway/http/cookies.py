@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.runtime.identity import Identity
-from gateway.state.log_ins import LogInFolder
+from gateway.state.log_ins import LogIns
 
 COOKIE_NAME = "hive.server2.auth"
 # Interval in seconds in which other gateways see that a cookie is used.
@@ -54,7 +54,7 @@ class Cookies:
         clock: Callable[[], float] = time.time,
     ) -> None:
         # The cookies of all gateways; None: there are no others.
-        self.log_ins: LogInFolder | None = None
+        self.log_ins: LogIns | None = None
         self._name = name
         self._cookies_max = cookies_max
         self._of_user_max = of_user_max

@@ -26,6 +26,7 @@ from gateway.http.session_context import SessionContext
 from gateway.http.staged_links import LinkSigner
 from gateway.results.lz4_frames import lz4_frame
 from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
 from gateway.sessions.requested import WantedResult
 
 API = "/api/2.0/sql"
@@ -161,6 +162,11 @@ class Delivery:
                 for index, (start, rows, size) in enumerate(spans)
             ]
         return self._chunks
+
+    def is_whole(self, operation: Operation) -> bool:
+        """Returns True if the response with an ended statement's first chunk is all that its client needs."""
+        is_finished = operation.state is OperationState.FINISHED
+        return not is_finished or (len(self.chunks(operation)) <= 1 and not self._is_linked(operation))
 
     def chunk(self, operation: Operation, index: int) -> Chunk:
         chunks = self.chunks(operation)

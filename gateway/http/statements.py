@@ -269,6 +269,7 @@ class StatementApi:
         if state is OperationState.FINISHED:
             body["manifest"] = delivery.manifest(operation)
             body["result"] = delivery.result(operation, 0, self.signer, self._base_url())
+        operation.recorder.flush(is_whole=state.is_terminal and delivery.is_whole(operation))
         return body
 
     def registry(self) -> Registry:

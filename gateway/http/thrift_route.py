@@ -49,7 +49,7 @@ from gateway.http.wire import REQUEST_ID, Answer, Head, Request, format_answer
 from gateway.observability.status import describe
 from gateway.results.row_links import LinkedRows
 from gateway.sessions.call_context import current_call, note_user, request_id_of, working_for
-from gateway.state.log_ins import LogInFolder
+from gateway.state.log_ins import LogIns
 from gateway.state.records import restored_identity
 
 CONTENT_TYPE = "application/x-thrift"
@@ -86,7 +86,7 @@ class ThriftRoute:
         hosts: KnownHosts,
         links: RowLinkMaker,
         call_signer: CallSigner | None = None,
-        log_ins: LogInFolder | None = None,
+        log_ins: LogIns | None = None,
     ) -> None:
         """Creates the route; `call_signer` verifies the calls that other gateways forward, and `log_ins` has the
         cookies of all gateways.

@@ -123,9 +123,13 @@ class Workers:
                         self._threads.discard(threading.current_thread())
                         return None
 
-    def _answer(self, connection: Connection) -> Answer:
+    def _answer(self, connection: Connection) -> Answer | None:
+        """Returns the response; None for a connection without a request, which then ends."""
         request = connection.request
-        assert request is not None
+        if request is None:
+            # A bug of ours, which must not end this thread, and must not leave the connection without an owner.
+            logger.error("a connection from %s has no request (%s)", connection.peer, connection.state.name)
+            return None
         try:
             return self._handler(request, connection)
         except BaseException:

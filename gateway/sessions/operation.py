@@ -89,6 +89,10 @@ class Recorder(Protocol):
         """Records the statement; called before its client learns its id."""
         ...
 
+    def flush(self, *, is_whole: bool) -> None:
+        """Waits until a record in an object store is stored; with `is_whole` the client has the whole response."""
+        ...
+
     def versions_read(self, versions: Mapping[str, str]) -> None:
         """Records the versions of the tables that the statement reads."""
         ...
@@ -110,6 +114,9 @@ class NoRecorder:
     """Records nothing: the statement ends with the process."""
 
     def record(self) -> None:
+        pass
+
+    def flush(self, *, is_whole: bool) -> None:
         pass
 
     def versions_read(self, versions: Mapping[str, str]) -> None:

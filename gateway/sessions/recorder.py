@@ -55,7 +55,10 @@ class SessionRecorder:
         self._lock = threading.Lock()
         self._journal: Journal | None = None
         self._mark: object = None
+        self._is_single = False
         self._is_suspended = False
+        # The session, or its state, may not be in an object store yet.
+        self._has_news = False
         # Records that are written with the next ones.
         self._later: list[Record] = []
 
@@ -73,6 +76,7 @@ class SessionRecorder:
             is_new = self._journal is None
             if self._journal is None:
                 opened = self._opened()
+                self._is_single = opened.is_single
                 self._journal = self.store.open_journal(uuid.UUID(opened.id), opened.identity.principal)
                 news.append(opened)
             mark = self._engine_session.state_mark
@@ -82,12 +86,22 @@ class SessionRecorder:
             if self._journal is not None and (news or records):
                 later, self._later = self._later, []
                 if self._journal.append(*later, *news, *records):
+                    self._has_news |= bool(news) and not self._is_single
                     return
                 # On a full disk: the next record begins again with what this one should have written.
                 self._mark = None
                 if is_new:
                     self._journal.remove()
                     self._journal = None
+
+    def flush(self, *, is_whole: bool) -> None:
+        """Waits until the records are stored, if they are in an object store; called before a client gets its response.
+
+        With `is_whole` the client has no reason to come back for a statement, and only the session's state counts.
+        """
+        if self._has_news or not is_whole:
+            self._has_news = False
+            self.store.flush()
 
     def append_later(self, record: Record) -> None:
         """Records something of which the loss does no harm, without a write of its own."""
@@ -115,7 +129,7 @@ class StatementRecorder:
         self._operation = operation
         # Guards the fields below.
         self._lock = threading.Lock()
-        self._is_recorded = self._has_end = self._has_files = False
+        self._is_recorded = self._has_end = self._has_files = self._is_flushed = False
         self._versions: dict[str, str] = {}
         self._files: list[SpoolFile] = []
 
@@ -123,6 +137,7 @@ class StatementRecorder:
         """Continues the records of a restored statement."""
         with self._lock:
             self._is_recorded, self._has_end, self._has_files = True, has_end, True
+            self._is_flushed = True
 
     def record(self) -> None:
         """Records the statement, with its outcome if it has ended; called before its client learns its id."""
@@ -138,6 +153,12 @@ class StatementRecorder:
             self._session.append(recorded_statement(self._operation, is_whole=outcome is None), *records)
         if outcome is None and (outcome := self._outcome()) is not None:  # it ended meanwhile
             self._append_end(outcome)
+
+    def flush(self, *, is_whole: bool) -> None:
+        """Waits as `SessionRecorder.flush` does, once for each statement."""
+        if not self._is_flushed:
+            self._session.flush(is_whole=is_whole)
+            self._is_flushed = not is_whole
 
     def versions_read(self, versions: Mapping[str, str]) -> None:
         """Records the versions that the running statement reads, with or after the statement itself."""

@@ -224,6 +224,7 @@ class Session:
 
     def record_in(self, store: StateStore) -> SessionRecorder:
         """Records the session in the state folder from its first record on."""
+        self.id = store.new_session_id()
         self.recorder = SessionRecorder(store, self.engine_session, self._opened)
         return self.recorder
 
@@ -231,6 +232,7 @@ class Session:
         """Records the session and its state; called before its client learns its id, or that its state has changed."""
         if self.recorder is not None:
             self.recorder.append()
+            self.recorder.flush(is_whole=True)
 
     def _opened(self) -> SessionOpened:
         return SessionOpened(

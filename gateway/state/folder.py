@@ -6,6 +6,7 @@
     gateways/<id>/lock              locked (`flock`) while its process runs, and touched every `BEAT_S` seconds
     gateways/<id>/address.json      its internal address (`addresses.py`)
     gateways/<id>/running.json      how many statements run there (`running_counts.py`)
+    gateways/<id>/held.json         the size of its records
     gateways/<id>/sessions/<key>    one session's journal (`journal.py`); the key is the first
                                     six bytes of the session's id
     gateways/<id>/results/          results that wait to be fetched, files with Arrow messages
@@ -37,7 +38,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.conditions import StateFolderNotUsable, StateFormatNotSupported, StateLost
-from gateway.state.addresses import Address, read_address
+from gateway.state.addresses import Address, read_address, write_address
+from gateway.state.running_counts import Counts, read_counts, read_held_bytes, write_counts, write_held_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +48,7 @@ BEAT_S = 1.0
 LEASE_S = 10.0
 
 _FORMAT, _GATEWAYS, _LOCK, _KEY = "format.json", "gateways", "lock", "key"
-_KEY_BYTES = 32
+KEY_BYTES = 32
 _TAKEN, _NEW = ".taken", ".new"
 
 
@@ -113,9 +115,8 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class SessionPlace:
-    """The folder that has a session's journal; `address` is None while it changes its owner."""
+    """The gateway that has a session; `address` is None while the session changes its owner."""
 
-    folder: Path
     address: Address | None
 
 
@@ -136,12 +137,16 @@ class TakenFolder:
 class StateFolder:
     """A state folder on a local disk."""
 
+    beat_s, wait_s = BEAT_S, LEASE_S + 1
+
     def __init__(self, path: Path) -> None:
         """Opens the folder, and creates it if necessary.
 
         Raises `StateFolderNotUsable` and `StateFormatNotSupported`.
         """
         self.path = path
+        # What this process has written for the others.
+        self._shown: tuple[Counts, int] | None = None
         try:
             (path / _GATEWAYS).mkdir(0o700, parents=True, exist_ok=True)
             if path.stat().st_uid != os.geteuid():
@@ -173,12 +178,12 @@ class StateFolder:
         if not path.exists():
             made = path.with_name(f"{_KEY}.{uuid.uuid4().hex}")
             made.touch(0o600)
-            made.write_bytes(secrets.token_bytes(_KEY_BYTES))
+            made.write_bytes(secrets.token_bytes(KEY_BYTES))
             with suppress(FileExistsError):  # another gateway's key is complete, too
                 os.link(made, path)
             made.unlink()
         key = path.read_bytes()
-        if len(key) != _KEY_BYTES:
+        if len(key) != KEY_BYTES:
             raise StateFolderNotUsable(str(path), "it is not the key's file")
         return key
 
@@ -187,10 +192,36 @@ class StateFolder:
         for folder in (self.path / _GATEWAYS).iterdir():
             if (folder / "sessions" / key).exists():
                 is_owned = folder != own and not folder.name.endswith(_TAKEN)
-                return SessionPlace(folder, read_address(folder) if is_owned else None)
+                return SessionPlace(read_address(folder) if is_owned else None)
         return None
 
-    def others(self, own: Path) -> Iterator[Path]:
+    def owns(self, _: str) -> bool:
+        """Returns False: a session's journal shows where it is."""
+        return False
+
+    def announce(self, own: Path, address: Address) -> None:
+        """Shows other gateways where they can forward requests."""
+        write_address(own, address)
+
+    def other_addresses(self, own: Path) -> list[Address]:
+        """Returns the addresses of the other gateways that run."""
+        return [address for address in map(read_address, self._others(own)) if address is not None]
+
+    def exchange_counts(self, own: Path, counts: Counts, held_bytes: int) -> tuple[list[Counts], int]:
+        """Shows other gateways the running statements by group and the size of the records; returns the others'
+        counts, and the sum of their sizes.
+        """
+        if (counts, held_bytes) != self._shown:
+            write_counts(own, counts)
+            write_held_bytes(own, held_bytes)
+            self._shown = dict(counts), held_bytes
+        others = list(self._others(own))
+        return list(read_counts(others)), sum(map(read_held_bytes, others))
+
+    def close(self) -> None:
+        """Does nothing: the folder is for other processes, too."""
+
+    def _others(self, own: Path) -> Iterator[Path]:
         """Yields the folders of other gateways that run."""
         for folder in (self.path / _GATEWAYS).iterdir():
             if folder != own and not folder.name.endswith((_TAKEN, _NEW)):

@@ -18,7 +18,7 @@ import logging
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -29,7 +29,7 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from engine.spool.spool_file import SpoolFile
 from gateway.results.sent_rows import SentRows
-from gateway.state.addresses import Address, read_address, write_address
+from gateway.state.addresses import Address
 from gateway.state.folder import Lease, SessionPlace, StateFolder
 from gateway.state.positions import Positions, read_positions
 from gateway.state.records import (
@@ -43,12 +43,18 @@ from gateway.state.records import (
     decode,
     encode,
 )
-from gateway.state.running_counts import Counts, read_counts, write_counts
+from gateway.state.remote_folder import RemoteFolder
+from gateway.state.remote_lease import RemoteLease
+from gateway.state.remote_positions import RemotePositions
+from gateway.state.replica import Appended, Entry, Removed, Replaced, Replica
+from gateway.state.results import file_names
+from gateway.state.running_counts import Counts
 
 logger = logging.getLogger(__name__)
 
 # The part of a session's id that its statements' ids begin with, and its journal's name.
 KEY_BYTES = 6
+AnyFolder: TypeAlias = StateFolder | RemoteFolder
 # Each result's next rows by statement, as `read_positions` returns them.
 Places: TypeAlias = dict[uuid.UUID, SentRows]
 # Bytes of closed statements from which a journal is written anew.
@@ -88,7 +94,11 @@ class Journal:
                 self._measure(record, len(content) // len(records))
             if self._closed_bytes > _REWRITTEN_FROM and self._closed_bytes > self._size // 2:
                 self._rewrite()
-            return self._write(content)
+            is_written = self._write(content)
+            if not is_written or not self._store.is_replicated:
+                return is_written
+            results = [name for record in records for name in _files_of(record)]
+            return self._store.replicate(Appended(self._path.name, content.decode()), results)
 
     def remove(self) -> None:
         """Removes the journal: its session has ended, with all its statements."""
@@ -99,6 +109,8 @@ class Journal:
             with contextlib.suppress(FileNotFoundError):
                 self._path.unlink()
             self._store.budget.give_back(self._owner, self._size)
+        if self._store.is_replicated:
+            self._store.replicate(Removed(self._path.name))
         self._store.forget(self._path.name)
 
     def adopt(self, records: list[Record], size: int) -> None:
@@ -108,6 +120,8 @@ class Journal:
                 self._measure(record, size // len(records))
             self._store.budget.take(self._owner, size)
             self._size = size
+            if self._store.is_replicated:
+                self._store.replicate(Replaced(self._path.name, self._path.read_text()))
 
     def _measure(self, record: Record, size: int) -> None:
         match record:
@@ -174,26 +188,72 @@ class StateStore:
     """This process's part of the state folder: journals, results and positions. Thread-safe."""
 
     def __init__(
-        self, folder: StateFolder, budget: SpoolBudget, results: SpoolBudget, on_lost: Callable[[], None]
+        self, folder: AnyFolder, budget: SpoolBudget, results: SpoolBudget, on_lost: Callable[[], None]
     ) -> None:
         """Takes its own folder; `budget` limits the journals, and `results` the results' files. `on_lost` is called
         when another process has taken the folder over.
         """
         self.budget = budget
         self._folder = folder
-        self.lease: Lease = folder.take_own(on_lost)
+        self.lease: Lease | RemoteLease = folder.take_own(on_lost)
         own = self.lease.folder
         self._sessions = own / "sessions"
         self.spool = Spool(own / "results", results, prefix=f"{own.name}-", outlives_process=True)
-        self.positions = Positions(own / "positions")
+        # None: the folder is on a disk.
+        self._replica: Replica | None = folder.replica if isinstance(folder, RemoteFolder) else None
+        self.positions = self._open_positions(own)
         # Records that were not written, and sessions that were taken over.
         self.failures = self.restored = 0
         self._journals: dict[str, Journal] = {}
         self._address: Address | None = None
-        self._counts: Counts | None = None
         # Keys of sessions that are being restored.
         self._restoring: set[str] = set()
         self._lock = threading.Lock()
+
+    def _open_positions(self, own: Path) -> Positions | RemotePositions:
+        if self._replica is None:
+            return Positions(own / "positions")
+        positions = RemotePositions(self._replica)
+        self._replica.on_tick = positions.store_quiet
+        self._replica.start()
+        return positions
+
+    @property
+    def beat_s(self) -> float:
+        """Returns the interval in seconds in which gateways look at each other."""
+        return self._folder.beat_s
+
+    @property
+    def wait_s(self) -> float:
+        """Returns the time in seconds after which another gateway has a session whose owner has ended."""
+        return self._folder.wait_s
+
+    def new_session_id(self) -> uuid.UUID:
+        """Returns a new session's id."""
+        drawn = uuid.uuid4().bytes
+        if isinstance(self._folder, RemoteFolder):
+            prefix = self._folder.session_prefix()
+            while key_of(uuid.UUID(bytes=prefix + drawn[len(prefix) :])) in self._journals:
+                drawn = uuid.uuid4().bytes
+            drawn = prefix + drawn[len(prefix) :]
+        return uuid.UUID(bytes=drawn)
+
+    @property
+    def is_replicated(self) -> bool:
+        """Returns True if journals are in an object store, too."""
+        return self._replica is not None
+
+    def replicate(self, entry: Entry, results: Sequence[str] = ()) -> bool:
+        """Stores in an object store what was written to a file; returns False if it cannot be stored."""
+        if self._replica is None or self._replica.add(entry, results):
+            return True
+        self.note_failure(TimeoutError("the state folder does not respond"))
+        return False
+
+    def flush(self) -> None:
+        """Waits until the records so far are stored; does nothing for a folder on a disk."""
+        if self._replica is not None and not self._replica.flush():
+            self.note_failure(TimeoutError("the state folder does not respond"))
 
     @property
     def num_sessions(self) -> int:
@@ -212,24 +272,24 @@ class StateStore:
     def announce(self, address: Address) -> None:
         """Shows other gateways where they can forward requests; does nothing if the address is the same."""
         if address != self._address:
-            write_address(self.lease.folder, address)
+            self._folder.announce(self.lease.folder, address)
             self._address = address
 
     def other_addresses(self) -> list[Address]:
         """Returns the addresses of the other gateways that run."""
-        found = map(read_address, self._folder.others(self.lease.folder))
-        return [address for address in found if address is not None]
+        return self._folder.other_addresses(self.lease.folder)
 
     def exchange_counts(self, counts: Counts) -> list[Counts]:
-        """Shows other gateways how many statements run here by group; returns their counts."""
-        if counts != self._counts:
-            write_counts(self.lease.folder, counts)
-            self._counts = counts
-        return list(read_counts(self._folder.others(self.lease.folder)))
+        """Shows other gateways how many statements run here by group, and the size of the records, which counts
+        towards their limit; returns their counts.
+        """
+        held_bytes = self.budget.held_bytes()
+        others, self.budget.elsewhere = self._folder.exchange_counts(self.lease.folder, counts, held_bytes)
+        return others
 
     def has_journal(self, key: str) -> bool:
-        """Returns True if the session is recorded in this process's folder."""
-        return key in self._journals
+        """Returns True if the session is recorded in this process's folder, or could be nowhere else."""
+        return key in self._journals or self._folder.owns(key)
 
     def is_restoring(self, key: str) -> bool:
         """Returns True while the session is being taken over by this process."""
@@ -310,12 +370,24 @@ class StateStore:
 
     def release(self) -> None:
         """Releases the folder, so that another gateway can take its sessions over; it is removed if there are none."""
-        if not self.lease.is_released:
-            self.lease.release(removes=not any(self._sessions.iterdir()))
+        if self.lease.is_released:
+            return
+        removes = not any(self._sessions.iterdir())
+        if self._replica is not None:
+            self._replica.close()
+        if removes and isinstance(self._folder, RemoteFolder):
+            self._folder.remove_own()
+        self.lease.release(removes=removes)
 
     def close(self) -> None:
         self.release()
         self.positions.close()
+        self._folder.close()
+
+
+def _files_of(record: Record) -> set[str]:
+    """Returns the names of the results' files that the record needs."""
+    return file_names(record.result) if isinstance(record, StatementEnded) and record.result is not None else set()
 
 
 def _append(path: Path, content: bytes, size: int) -> None:

@@ -11,6 +11,7 @@ import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -20,7 +21,7 @@ from gateway.state.records import SavedIdentity, restored_identity, saved_identi
 logger = logging.getLogger(__name__)
 
 # No login is valid for longer after its last use.
-_LIFETIME_S = 24 * 3600.0
+LIFETIME_S = 24 * 3600.0
 _SWEPT_EVERY = 100
 
 
@@ -37,6 +38,24 @@ class SavedLogIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return restored_identity(self.saved_identity)
 
 
+def new_log_in(identity: Identity, peer: str, until: float, id_token: str | None) -> SavedLogIn:
+    return SavedLogIn(saved_identity=saved_identity(identity), peer=peer, until=until, id_token=id_token)
+
+
+class LogIns(Protocol):
+    """The logins of all gateways; see `LogInFolder`. Thread-safe."""
+
+    def write(self, name: str, identity: Identity, peer: str, until: float, id_token: str | None) -> bool: ...
+
+    def read(self, name: str) -> SavedLogIn | None: ...
+
+    def last_used(self, name: str) -> float | None: ...
+
+    def use(self, name: str) -> None: ...
+
+    def remove(self, name: str) -> None: ...
+
+
 class LogInFolder:
     """The logins of all gateways. Thread-safe."""
 
@@ -51,7 +70,7 @@ class LogInFolder:
         if self._written % _SWEPT_EVERY == 0:
             self._remove_expired()
         self._written += 1
-        saved = SavedLogIn(saved_identity=saved_identity(identity), peer=peer, until=until, id_token=id_token)
+        saved = new_log_in(identity, peer, until, id_token)
         made = self._path / f".{uuid.uuid4().hex}"
         try:
             descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -92,5 +111,5 @@ class LogInFolder:
     def _remove_expired(self) -> None:
         for path in self._path.iterdir():
             with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _LIFETIME_S:
+                if time.time() - path.stat().st_mtime > LIFETIME_S:
                     path.unlink()

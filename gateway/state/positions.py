@@ -12,6 +12,7 @@ import os
 import struct
 import threading
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 from gateway.results.sent_rows import DIGEST_BYTES, SentRows
@@ -53,6 +54,10 @@ class Positions:
         else:
             _SENT.pack_into(self._map, slot * _SLOT.size + _ID_BYTES, *values)
 
+    def restore(self, operation_id: uuid.UUID, sent: SentRows) -> None:
+        """Stores the position of a restored statement."""
+        self.store(operation_id, sent)
+
     def forget(self, operation_id: uuid.UUID) -> None:
         with self._lock:
             slot = self._slots.pop(operation_id, None)
@@ -62,6 +67,15 @@ class Positions:
 
     def close(self) -> None:
         self._map.close()
+
+
+def write_positions(path: Path, positions: Mapping[uuid.UUID, SentRows]) -> None:
+    """Writes positions, as `read_positions` reads them."""
+    slots = (
+        _SLOT.pack(key.bytes, sent.page_row, sent.next_row, sent.rows, sent.digest) for key, sent in positions.items()
+    )
+    path.touch(0o600)
+    path.write_bytes(b"".join(slots))
 
 
 def read_positions(path: Path) -> dict[uuid.UUID, SentRows]:

@@ -433,7 +433,7 @@ class _LosingStore(MemoryStore):
 
     attempts = 0
 
-    def swap(self, base: CatalogState, new: CatalogState) -> bool:
+    def swap(self, base: CatalogState, new: CatalogState, transaction_id: str | None = None) -> bool:
         self.attempts += 1
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections import Counter
@@ -261,17 +262,25 @@ def test_process_that_binds_late_looks_for_the_commit(first: Process, second: Pr
 
 # Text, statements before, and whether the outcome is known if the statement was executed and if it was not.
 CATALOG_STATEMENTS = (
-    ("CREATE SCHEMA s1", (), False, True),
+    ("CREATE SCHEMA s1", (), True, True),
     ("CREATE SCHEMA IF NOT EXISTS s1", (), True, True),
-    ("CREATE VIEW v1 AS SELECT 1 AS x", (), False, True),
+    ("CREATE VIEW v1 AS SELECT 1 AS x", (), True, True),
     ("CREATE OR REPLACE VIEW v1 AS SELECT 1 AS x", (), True, True),
-    ("CREATE FUNCTION f1() RETURNS INT RETURN 1", (), False, True),
+    ("CREATE FUNCTION f1() RETURNS INT RETURN 1", (), True, True),
     ("CREATE OR REPLACE FUNCTION f1() RETURNS INT RETURN 1", (), True, True),
-    ("DROP TABLE t1", ("CREATE TABLE t1 (x INT)",), False, True),
+    ("DROP TABLE t1", ("CREATE TABLE t1 (x INT)",), True, True),
     ("DROP TABLE IF EXISTS t1", ("CREATE TABLE t1 (x INT)",), True, True),
-    ("DROP VIEW v1", ("CREATE VIEW v1 AS SELECT 1 AS x",), False, True),
-    ("ALTER TABLE t1 RENAME TO t2", ("CREATE TABLE t1 (x INT)",), False, False),
-    ("DROP SCHEMA s1", ("CREATE SCHEMA s1",), False, False),
+    ("DROP VIEW v1", ("CREATE VIEW v1 AS SELECT 1 AS x",), True, True),
+    ("ALTER TABLE t1 RENAME TO t2", ("CREATE TABLE t1 (x INT)",), True, True),
+    ("ALTER VIEW v1 RENAME TO v2", ("CREATE VIEW v1 AS SELECT 1 AS x",), True, True),
+    ("DROP FUNCTION f1", ("CREATE FUNCTION f1() RETURNS INT RETURN 1",), True, True),
+    ("DROP SCHEMA s1", ("CREATE SCHEMA s1",), True, True),
+    ("CREATE TABLE s1.t3 (x INT)", ("CREATE SCHEMA s1",), True, True),
+    ("GRANT SELECT ON TABLE t1 TO `ben`", ("CREATE TABLE t1 (x INT)",), True, True),
+    ("ALTER TABLE t1 OWNER TO `ben`", ("CREATE TABLE t1 (x INT)",), True, True),
+    ("ALTER TABLE t1 SET TAGS ('k' = 'v')", ("CREATE TABLE t1 (x INT)",), True, True),
+    ("CREATE GROUP g1", (), True, True),
+    ("DROP GROUP g1", ("CREATE GROUP g1",), True, True),
     ("COMMENT ON SCHEMA s1 IS 'c'", ("CREATE SCHEMA s1",), True, True),
     ("SET TIME ZONE 'Asia/Tokyo'", (), True, True),
     ("USE default", (), True, True),
@@ -281,8 +290,9 @@ CATALOG_STATEMENTS = (
     ("SELECT 1", (), True, True),
 )
 _CLEANUP = (
-    *("DROP TABLE IF EXISTS t1", "DROP TABLE IF EXISTS t2", "DROP VIEW IF EXISTS v1", "DROP SCHEMA IF EXISTS s1"),
-    *("DROP FUNCTION IF EXISTS f1", "DROP TEMPORARY VARIABLE IF EXISTS w"),
+    *("DROP TABLE IF EXISTS t1", "DROP TABLE IF EXISTS t2", "DROP VIEW IF EXISTS v1", "DROP VIEW IF EXISTS v2"),
+    *("DROP SCHEMA IF EXISTS s1 CASCADE", "DROP GROUP IF EXISTS g1", "DROP FUNCTION IF EXISTS f1"),
+    "DROP TEMPORARY VARIABLE IF EXISTS w",
 )
 
 
@@ -307,6 +317,45 @@ def test_statement_without_commit_is_repeated_or_unknown(
         second.run(text, **options, is_repeated=True)
     else:
         assert refusal(second, text, **options, is_repeated=True).condition == "STATEMENT_OUTCOME_UNKNOWN"
+
+
+def test_paused_process_does_not_change_the_catalog_again(first: Process, second: Process) -> None:
+    """The other one has granted the privilege in its place, and somebody has revoked it since."""
+    for each in (*_CLEANUP, "CREATE TABLE t1 (x INT)"):
+        run(first.session, each)
+    id, others = new_id(), list[Answer]()
+    text = "GRANT SELECT ON TABLE t1 TO `ben`"
+
+    def pause(_: StatementAccess) -> None:
+        if not others:
+            others.append(second.run(text, transaction_id=id, is_repeated=True))
+            assert len(rows(second.session, "SHOW GRANTS `ben` ON TABLE t1")) == 1
+            run(second.session, "REVOKE SELECT ON TABLE t1 FROM `ben`")
+
+    first.run(text, transaction_id=id, on_authorized=pause)
+    assert rows(second.session, "SHOW GRANTS `ben` ON TABLE t1") == []
+
+
+@pytest.mark.parametrize("was_executed", [True, False])
+def test_change_before_which_an_older_release_wrote_is_unknown(
+    first: Process, folder: Path, spark_driver: SparkDriver, *, was_executed: bool
+) -> None:
+    """The older release leaves the ids out of the generation that it writes."""
+    for each in (*_CLEANUP, "CREATE TABLE t1 (x INT)"):
+        run(first.session, each)
+    text, id = "GRANT SELECT ON TABLE t1 TO `ben`", new_id()
+    if was_executed:
+        first.run(text, transaction_id=id)
+    run(first.session, "CREATE SCHEMA s1")
+    newest = max((folder / ".catalog" / "generations").glob("*.json"))
+    record = json.loads(newest.read_text())
+    del record["changes"]
+    newest.write_text(json.dumps(record))
+    third = process_over(folder, spark_driver)
+    assert refusal(third, text, transaction_id=id, is_repeated=True).condition == "STATEMENT_OUTCOME_UNKNOWN"
+    later_ms = time.time_ns() // 1_000_000 + 120_000  # nothing was changed since its begin
+    third.run(text, transaction_id=new_id(), is_repeated=True, began_ms=later_ms)
+    third.session.close()
 
 
 def test_object_that_was_created_since_is_not_dropped(first: Process, second: Process) -> None:

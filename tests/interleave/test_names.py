@@ -80,9 +80,9 @@ class SteppingStore(FileStore):
         advance()
         return super().load()
 
-    def swap(self, base: CatalogState, new: CatalogState) -> bool:
+    def swap(self, base: CatalogState, new: CatalogState, transaction_id: str | None = None) -> bool:
         advance()
-        return super().swap(base, new)
+        return super().swap(base, new, transaction_id)
 
 
 def stepping_storage(path: str, allowed_roots: Sequence[str] | None = None) -> Storage:

@@ -66,7 +66,9 @@ EXCEPTIONS = {
     r"kept_(max|bytes_max|bytes_per_user_max)": "settings",
     r"FileSystemCache": "a Java class, and a method of one",
     r"(lease|chosen)": "JSON fields of requests to Java and of its callbacks",
-    r"(Lease|LEASE_S)": "ownership that ends unless it is renewed, of a gateway's part of the state folder",
+    r"(Remote)?Lease|LEASE_S|LEASES|(\w*_)?leases?(_\w+)?": (
+        "ownership that ends unless it is renewed, of a gateway's part of the state folder"
+    ),
     r"marks": "an argument of pytest.param",
     r"choice": "random.choice",
     r"NEED_DATA": "a state of h11",

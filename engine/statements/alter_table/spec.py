@@ -323,7 +323,7 @@ def _plan(analyzed: AnalyzedStatement, statement: AlterTable, planners: FormatPl
 
 def _repetition(statement: AlterTable) -> Repetition:
     is_in_catalog = isinstance(statement.changes[0], RenameTable | SetLocation)
-    return Repetition.UNKNOWN if is_in_catalog else Repetition.DEFINITION
+    return Repetition.CATALOG if is_in_catalog else Repetition.DEFINITION
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (

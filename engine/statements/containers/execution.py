@@ -25,14 +25,18 @@ from engine.storage.unlisted_folders import mark_dropped, unlisted_folders, unma
 logger = logging.getLogger(__name__)
 
 
-def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
+def drop_table(
+    plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[str], None], transaction_id: str | None = None
+) -> Outcome:
     """Drops the name, then the files of the table that had it at that time, which may differ from the bound one."""
     if plan.entry is None:
         return Outcome(result=empty_result())
     expected = _managed_tables([plan.entry])
     try:
         with unlisted_folders(expected, catalog):
-            dropped = catalog.drop_table(plan.entry.name, plan.condition, purge=plan.purge)
+            dropped = catalog.drop_table(
+                plan.entry.name, plan.condition, purge=plan.purge, transaction_id=transaction_id
+            )
     except plan.tolerated:
         return Outcome(result=empty_result())
     for entry, failure in _remove([] if dropped is None else [dropped], expected, catalog, before_removal):
@@ -41,7 +45,9 @@ def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[
     return Outcome(result=empty_result())
 
 
-def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
+def drop_schema(
+    plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable[[str], None], transaction_id: str | None = None
+) -> Outcome:
     """Drops the names, then the files. Tables whose files cannot be removed keep their names, and the schema then
     remains.
     """
@@ -49,7 +55,7 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
     expected = _managed_tables(state.relations_of(plan.name)) if plan.cascade else []
     try:
         with unlisted_folders(expected, catalog):
-            dropped = catalog.drop_schema(plan.name, plan.cascade, plan.condition)
+            dropped = catalog.drop_schema(plan.name, plan.cascade, plan.condition, transaction_id)
     except plan.tolerated:
         return Outcome(result=empty_result())
     for entry in dropped:

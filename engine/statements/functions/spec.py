@@ -76,6 +76,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=lambda bound, _: on_securable(bound, Privilege.MANAGE),
         policy_effects=effect(PolicyEffect.NONE, "DROP FUNCTION"),
         plan=plan_from_analyzed(plan_function),
+        repetition=Repetition.CATALOG,
         answers_rows=False,
         reports_work=False,
     ),

@@ -119,6 +119,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_alter,
         policy_effects=effect(PolicyEffect.NONE, "ALTER VIEW"),
         plan=plan_from_bound(plan_alter_view),
+        repetition=Repetition.CATALOG,
         answers_rows=False,
         reports_work=False,
     ),

@@ -146,6 +146,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=_require_rename,
         policy_effects=_NO_TABLE,
         plan=plan_from_bound(plan_volume),
+        repetition=Repetition.CATALOG,
         answers_rows=True,
         reports_work=False,
     ),

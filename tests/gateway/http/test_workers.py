@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from gateway.http import workers as workers_module
+from gateway.http.connection import State
 from gateway.http.wire import Answer, parse_head
 from gateway.http.wire import Request as WholeRequest
 from gateway.http.workers import Workers
@@ -22,10 +23,14 @@ REQUEST = WholeRequest(
 class Asking:
     """The part of a connection that a worker needs."""
 
-    request, rest, peer = REQUEST, None, "127.0.0.1"
+    rest, peer, state = None, "127.0.0.1", State.ANSWERING
 
-    def __init__(self) -> None:
+    def __init__(self, request: WholeRequest | None = REQUEST) -> None:
+        self.request, self.is_closed = request, False
         self.answered, self.content = threading.Event(), b""
+
+    def close(self) -> None:
+        self.is_closed = True
 
     def answer(self, answer: Answer) -> None:
         self.content = answer.content
@@ -75,6 +80,18 @@ def test_a_pool_grows_with_the_requests_that_wait(threads: int, threads_max: int
     pool.let_go.set()
     assert all(one.answered.wait(60) for one in asking)
     assert eventually(lambda: len(pool.given_back) == requests)
+    pool.stop()
+
+
+def test_connection_without_a_request_ends_and_its_thread_continues() -> None:
+    pool = Pool(1, 1)
+    pool.let_go.set()
+    broken, whole = Asking(None), Asking()
+    for one in (broken, whole):
+        pool.workers.put(one)  # type: ignore[arg-type]
+    assert whole.answered.wait(60)
+    assert broken.is_closed and not broken.answered.is_set() and not whole.is_closed
+    assert eventually(lambda: pool.given_back == [broken, whole])
     pool.stop()
 
 

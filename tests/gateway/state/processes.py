@@ -28,6 +28,7 @@ from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
 from gateway.state.folder import StateFolder
 from gateway.state.journal import StateStore
+from gateway.state.remote_folder import RemoteFolder
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import DispatcherTransport
 from tests.gateway.http.conftest import STATEMENTS, LocalClient
@@ -53,17 +54,18 @@ class Process:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | str,
         engine: ArrowEngine,
         *,
         records_max: int = BYTES_MAX,
         memory: int = 1 << 20,
         ensure_current: EnsureCurrent = believe,
     ) -> None:
-        self.engine = engine
+        self.engine, self.place = engine, folder
         self.calls: list[str] = []
+        opened = RemoteFolder(folder) if isinstance(folder, str) else StateFolder(folder)
         self.state = StateStore(
-            StateFolder(folder),
+            opened,
             SpoolBudget(records_max, setting="state.bytes_max"),
             SpoolBudget(BYTES_MAX, setting="results.disk_bytes_max"),
             lambda: self.calls.append("lost"),
@@ -78,7 +80,12 @@ class Process:
         self.service = Service(self.registry, Anonymous())
         self._http = LocalClient(app, TestResponse)
         front_ends: dict[str, FrontEnd] = {FRONT_END: app.extensions[FRONT_END], THRIFT: self.service}
-        self.num_restored = Recovery(self.registry, self.state, front_ends).take_over()
+        self._recovery = Recovery(self.registry, self.state, front_ends)
+        self.num_restored = self.recover()
+
+    def recover(self) -> int:
+        """Takes over the sessions of processes that have ended; returns their number."""
+        return self._recovery.take_over()
 
     def thrift(self, identity: Identity | str | None = "ada") -> ThriftClient:
         client = Client(Peer("127.0.0.1"), Identity(identity) if isinstance(identity, str) else identity)
@@ -99,6 +106,11 @@ class Process:
 
     def crash(self) -> None:
         """Ends as a killed process does: its lock is free, and nothing is written or removed any more."""
+        if isinstance(self.state._folder, RemoteFolder) and (replica := self.state._folder.replica) is not None:
+            with replica._changed:
+                replica._is_ending = True
+                replica._changed.notify_all()
+            replica._thread.join()
         for session in (*self.registry.sessions(), *self.registry._retired):
             session.suspend()
         self.state.lease.release(removes=False)

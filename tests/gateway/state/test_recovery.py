@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,14 @@ import pyarrow as pa
 import pytest
 
 from catalog.conditions import LogInEnded, StateFormatNotSupported, TableNotFound
+from catalog.store.remote import open_files
 from engine.runtime.identity import Identity, Method
 from engine.runtime.results import ResultStream
 from engine.spool.budget import SpoolBudget
 from gateway.hs2.gen import ttypes as t
 from gateway.state.folder import StateFolder
 from gateway.state.records import SessionOpened, decode
+from gateway.state.remote_positions import RemotePositions
 from tests.gateway.arrow_engine import ArrowEngine, answer_of_rows, fails, modifies, rows, sleeps
 from tests.gateway.hs2.wire import INVALID, OK, State, cells, execute, fetch, open_session, settle, status
 from tests.gateway.http.conftest import eventually
@@ -35,8 +38,13 @@ TYPES = {"tags": "array<string>"}
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def disk(tmp_path: Path) -> Path:
     return tmp_path / "state"
+
+
+@pytest.fixture(params=["disk", "object store"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    return tmp_path / "state" if request.param == "disk" else f"memory://state-{uuid.uuid4().hex}/s"
 
 
 @pytest.fixture
@@ -49,13 +57,18 @@ def engine() -> Iterator[ArrowEngine]:
 
 
 def killed_and_restarted(process: Process, **options: Any) -> Process:
+    # In an object store, after a second without records and responses.
+    positions = process.state.positions
+    if isinstance(positions, RemotePositions):
+        assert eventually(lambda: not positions._unknown)
+    process.state.flush()
     process.crash()
-    return Process(process.state.lease.folder.parent.parent, process.engine, **options)
+    return Process(process.place, process.engine, **options)
 
 
 @pytest.mark.parametrize("memory", [0, 1 << 20], ids=["rows in files", "rows in memory"])
 @pytest.mark.parametrize("text", ["SELECT nested", "ROWS 30000", "SELECT missing", "INSERT two", "SELECT 1", "USE lab"])
-def test_ended_statement_has_its_outcome_again(folder: Path, engine: ArrowEngine, text: str, memory: int) -> None:
+def test_ended_statement_has_its_outcome_again(folder: Path | str, engine: ArrowEngine, text: str, memory: int) -> None:
     engine.tables["lab", "t"] = NESTED
     first = Process(folder, engine, memory=memory)
     before = first.submit(text)
@@ -68,7 +81,7 @@ def test_ended_statement_has_its_outcome_again(folder: Path, engine: ArrowEngine
     again.stop()
 
 
-def test_chunks_and_options_are_as_requested_before(folder: Path, engine: ArrowEngine) -> None:
+def test_chunks_and_options_are_as_requested_before(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     options = {"format": "ARROW_STREAM", "row_limit": 25_000, "disposition": "INLINE"}
     before = first.submit("ROWS 30000", **options)
@@ -78,7 +91,7 @@ def test_chunks_and_options_are_as_requested_before(folder: Path, engine: ArrowE
     second.stop()
 
 
-def test_running_query_runs_again(folder: Path, engine: ArrowEngine) -> None:
+def test_running_query_runs_again(folder: Path | str, engine: ArrowEngine) -> None:
     """With the same id, time and parameters."""
     first = Process(folder, engine)
     engine.answers["SELECT slow"] = sleeps(600)
@@ -97,7 +110,7 @@ def test_running_query_runs_again(folder: Path, engine: ArrowEngine) -> None:
     second.stop()
 
 
-def test_running_query_runs_again_at_the_versions_that_it_read(folder: Path, engine: ArrowEngine) -> None:
+def test_running_query_runs_again_at_the_versions_that_it_read(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     is_read = threading.Event()
 
@@ -116,7 +129,7 @@ def test_running_query_runs_again_at_the_versions_that_it_read(folder: Path, eng
     second.stop()
 
 
-def test_running_write_is_repeated_with_its_transaction_id(folder: Path, engine: ArrowEngine) -> None:
+def test_running_write_is_repeated_with_its_transaction_id(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     engine.answers["INSERT slow"] = sleeps(600)
     submitted = first.submit("INSERT slow", wait_timeout="0s")
@@ -127,7 +140,7 @@ def test_running_write_is_repeated_with_its_transaction_id(folder: Path, engine:
     second.stop()
 
 
-def test_statement_that_no_client_knows_does_not_run_again(folder: Path, engine: ArrowEngine) -> None:
+def test_statement_that_no_client_knows_does_not_run_again(folder: Path | str, engine: ArrowEngine) -> None:
     """A synchronous statement over Thrift: its client gets no handle, but a broken connection."""
     first = Process(folder, engine)
     client = first.thrift()
@@ -143,7 +156,7 @@ def test_statement_that_no_client_knows_does_not_run_again(folder: Path, engine:
     second.stop()
 
 
-def test_closed_statements_and_sessions_stay_closed(folder: Path, engine: ArrowEngine) -> None:
+def test_closed_statements_and_sessions_stay_closed(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     single, session = first.submit("SELECT 1"), first.http("POST", "/api/2.0/sql/sessions", {})["session_id"]
     open_one, closed = (first.submit(text, session_id=session) for text in ("SELECT 1", "SELECT nested"))
@@ -156,10 +169,14 @@ def test_closed_statements_and_sessions_stay_closed(folder: Path, engine: ArrowE
     third = killed_and_restarted(second)
     assert third.num_restored == 0 and third.poll(open_one)["http_status"] == 404
     third.stop()
-    assert {path.name for path in folder.rglob("*") if path.is_file()} == {"key", "format.json"}
+    if isinstance(folder, Path):
+        assert {path.name for path in folder.rglob("*") if path.is_file()} == {"key", "format.json"}
+    else:
+        files = open_files(folder)
+        assert files.names("records") == files.names("results") == []
 
 
-def test_thrift_session_continues_with_its_handles(folder: Path, engine: ArrowEngine) -> None:
+def test_thrift_session_continues_with_its_handles(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     engine.tables["lab", "t"] = NESTED
     session = open_session(first.thrift(), configuration={"spark.sql.ansi.enabled": "false"})
@@ -176,7 +193,9 @@ def test_thrift_session_continues_with_its_handles(folder: Path, engine: ArrowEn
 
 
 @pytest.mark.parametrize("memory", [0, 1 << 20], ids=["rows in files", "rows in memory"])
-def test_fetches_continue_after_the_last_row_that_was_sent(folder: Path, engine: ArrowEngine, memory: int) -> None:
+def test_fetches_continue_after_the_last_row_that_was_sent(
+    folder: Path | str, engine: ArrowEngine, memory: int
+) -> None:
     process = Process(folder, engine, memory=memory)
     session = open_session(process.thrift())
     operation, got = execute(process.thrift(), session, "ROWS 5000"), list[int]()
@@ -191,9 +210,39 @@ def test_fetches_continue_after_the_last_row_that_was_sent(folder: Path, engine:
     process.stop()
 
 
+def test_position_is_known_after_two_kills_without_a_fetch(folder: Path | str, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    session = open_session(first.thrift())
+    operation = execute(first.thrift(), session, "ROWS 5000")
+    got = cells(fetch(first.thrift(), operation, 700))[0]
+    third = killed_and_restarted(killed_and_restarted(first))
+    assert got + cells(fetch(third.thrift(), operation, 5000))[0] == list(range(5000))
+    third.stop()
+
+
+def test_records_of_all_gateways_count_towards_the_limit(folder: Path | str, engine: ArrowEngine) -> None:
+    first, second = (Process(folder, engine, records_max=20_000) for _ in range(2))
+    first.submit("ROWS 400")
+    second.submit("SELECT 1")
+    assert not second.state.failures
+    held = first.state.budget.held_bytes()
+    assert held > 4000
+
+    def exchange() -> bool:
+        first.state.exchange_counts({})
+        second.state.exchange_counts({})
+        return second.state.budget.elsewhere == held
+
+    assert eventually(exchange)
+    second.submit("ROWS 1500")
+    assert second.state.failures and second.state.budget.held_bytes() + held <= 20_000
+    first.stop()
+    second.stop()
+
+
 @pytest.mark.parametrize("is_same", [True, False], ids=["same order", "another order"])
 def test_streamed_result_continues_if_it_begins_with_the_rows_that_were_sent(
-    folder: Path, engine: ArrowEngine, *, is_same: bool
+    folder: Path | str, engine: ArrowEngine, *, is_same: bool
 ) -> None:
     """In another order its client would miss some rows, and get others twice."""
     first = Process(folder, engine)
@@ -221,8 +270,8 @@ def test_streamed_result_continues_if_it_begins_with_the_rows_that_were_sent(
     second.stop()
 
 
-def test_statement_whose_login_has_ended_fails_and_leaves_the_others(folder: Path, engine: ArrowEngine) -> None:
-    first = Process(folder, engine)
+def test_statement_whose_login_has_ended_fails_and_leaves_the_others(disk: Path, engine: ArrowEngine) -> None:
+    first = Process(disk, engine)
     session = first.http("POST", "/api/2.0/sql/sessions", {})["session_id"]
     ended = first.submit("SELECT nested", session_id=session)
     engine.answers["SELECT slow"] = sleeps(600)
@@ -230,7 +279,7 @@ def test_statement_whose_login_has_ended_fails_and_leaves_the_others(folder: Pat
     (journal,) = (first.state.lease.folder / "sessions").iterdir()
     journal.write_text(journal.read_text().replace('"method":"anonymous"', '"method":"anonymous","expires_ms":1'))
     first.crash()
-    second = Process(folder, engine, ensure_current=_ensure_not_expired)
+    second = Process(disk, engine, ensure_current=_ensure_not_expired)
     assert second.poll(ended) == ended
     assert second.poll(running)["status"]["error"]["message"].startswith("[AUTHENTICATION_FAILED.ENDED]")
     second.stop()
@@ -241,7 +290,7 @@ def _ensure_not_expired(identity: Identity) -> None:
         raise LogInEnded()
 
 
-def test_statement_whose_result_is_lost_fails(folder: Path, engine: ArrowEngine) -> None:
+def test_statement_whose_result_is_lost_fails(folder: Path | str, engine: ArrowEngine) -> None:
     """It does not run again: of a statement that had ended the parameters are not recorded."""
     first = Process(folder, engine, memory=0)
     before = first.submit("ROWS 30000")
@@ -252,7 +301,7 @@ def test_statement_whose_result_is_lost_fails(folder: Path, engine: ArrowEngine)
     second.stop()
 
 
-def test_others_do_not_get_what_was_restored(folder: Path, engine: ArrowEngine) -> None:
+def test_others_do_not_get_what_was_restored(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     session = open_session(first.thrift("ada"))
     operation = execute(first.thrift("ada"), session, "SELECT nested")
@@ -266,7 +315,7 @@ def test_others_do_not_get_what_was_restored(folder: Path, engine: ArrowEngine) 
 
 @pytest.mark.parametrize("method", [Method.ANONYMOUS, Method.PASSWORD])
 def test_client_without_a_login_has_its_session_again_by_the_secret(
-    folder: Path, engine: ArrowEngine, method: Method
+    folder: Path | str, engine: ArrowEngine, method: Method
 ) -> None:
     """As over NOSASL, where only OpenSession has a user; only if there was no authentication before either."""
     first = Process(folder, engine)
@@ -281,7 +330,7 @@ def test_client_without_a_login_has_its_session_again_by_the_secret(
     second.stop()
 
 
-def test_secrets_of_handles_are_not_in_the_folder(folder: Path, engine: ArrowEngine) -> None:
+def test_secrets_of_handles_are_not_in_the_folder(folder: Path | str, engine: ArrowEngine) -> None:
     process = Process(folder, engine)
     secret = open_session(process.thrift()).sessionId.secret
     (journal,) = (process.state.lease.folder / "sessions").iterdir()
@@ -292,12 +341,12 @@ def test_secrets_of_handles_are_not_in_the_folder(folder: Path, engine: ArrowEng
     process.stop()
 
 
-def test_files_are_private(folder: Path, engine: ArrowEngine) -> None:
+def test_files_are_private(disk: Path, engine: ArrowEngine) -> None:
     before = os.umask(0)
     try:
-        process = Process(folder, engine, memory=0)
+        process = Process(disk, engine, memory=0)
         process.submit("ROWS 30000")
-        found = (folder, *folder.rglob("*"))
+        found = (disk, *disk.rglob("*"))
         assert all(stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600) for path in found)
         assert len(found) > 6
         process.stop()
@@ -305,7 +354,7 @@ def test_files_are_private(folder: Path, engine: ArrowEngine) -> None:
         os.umask(before)
 
 
-def test_statements_run_without_records_when_their_limit_is_reached(folder: Path, engine: ArrowEngine) -> None:
+def test_statements_run_without_records_when_their_limit_is_reached(folder: Path | str, engine: ArrowEngine) -> None:
     process = Process(folder, engine, records_max=500)
     assert process.submit("SELECT nested")["status"]["state"] == "SUCCEEDED"
     assert process.submit("SELECT nested")["status"]["state"] == "SUCCEEDED"
@@ -314,7 +363,7 @@ def test_statements_run_without_records_when_their_limit_is_reached(folder: Path
 
 
 @pytest.mark.parametrize("is_recorded", [True, False], ids=["session recorded", "session not recorded"])
-def test_session_is_recorded_after_a_full_disk(folder: Path, engine: ArrowEngine, *, is_recorded: bool) -> None:
+def test_session_is_recorded_after_a_full_disk(folder: Path | str, engine: ArrowEngine, *, is_recorded: bool) -> None:
     process = Process(folder, engine)
     engine.tables["lab", "t"] = NESTED
     budget, full = process.state.budget, SpoolBudget(0, setting="state.bytes_max")
@@ -335,8 +384,8 @@ def test_session_is_recorded_after_a_full_disk(folder: Path, engine: ArrowEngine
     second.stop()
 
 
-def test_session_with_an_unreadable_journal_is_left_out(folder: Path, engine: ArrowEngine) -> None:
-    first = Process(folder, engine)
+def test_session_with_an_unreadable_journal_is_left_out(disk: Path, engine: ArrowEngine) -> None:
+    first = Process(disk, engine)
     broken, whole = first.submit("SELECT 1"), first.submit("SELECT nested")
     for path in (first.state.lease.folder / "sessions").iterdir():
         if path.name == broken["statement_id"].replace("-", "")[:12]:
@@ -346,7 +395,7 @@ def test_session_with_an_unreadable_journal_is_left_out(folder: Path, engine: Ar
     second.stop()
 
 
-def test_incomplete_last_line_is_ignored(folder: Path, engine: ArrowEngine) -> None:
+def test_incomplete_last_line_is_ignored(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     statement = first.submit("SELECT nested")
     (path,) = (first.state.lease.folder / "sessions").iterdir()
@@ -357,7 +406,7 @@ def test_incomplete_last_line_is_ignored(folder: Path, engine: ArrowEngine) -> N
     assert killed_and_restarted(second).num_restored == 0
 
 
-def test_results_without_a_statement_are_removed(folder: Path, engine: ArrowEngine) -> None:
+def test_results_without_a_statement_are_removed(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine, memory=0)
     needed = first.submit("ROWS 30000")
     (first.state.spool.folder / "unused").write_bytes(b"rows")
@@ -368,7 +417,7 @@ def test_results_without_a_statement_are_removed(folder: Path, engine: ArrowEngi
     second.stop()
 
 
-def test_orderly_end_leaves_sessions_to_the_next_process(folder: Path, engine: ArrowEngine) -> None:
+def test_orderly_end_leaves_sessions_to_the_next_process(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     session = open_session(first.thrift())
     statement = first.submit("ROWS 30000")
@@ -379,7 +428,7 @@ def test_orderly_end_leaves_sessions_to_the_next_process(folder: Path, engine: A
     second.stop()
 
 
-def test_live_process_keeps_its_sessions(folder: Path, engine: ArrowEngine) -> None:
+def test_live_process_keeps_its_sessions(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     statement = first.submit("SELECT nested")
     second = Process(folder, engine)
@@ -390,15 +439,15 @@ def test_live_process_keeps_its_sessions(folder: Path, engine: ArrowEngine) -> N
 
 
 @pytest.mark.parametrize("version", [0, 2, "x"])
-def test_folder_of_another_format_is_rejected(folder: Path, version: object) -> None:
-    folder.mkdir(0o700)
-    (folder / "format.json").write_text(f'{{"version": "{version}"}}')
+def test_folder_of_another_format_is_rejected(disk: Path, version: object) -> None:
+    disk.mkdir(0o700)
+    (disk / "format.json").write_text(f'{{"version": "{version}"}}')
     with pytest.raises(StateFormatNotSupported) as raised:
-        StateFolder(folder)
+        StateFolder(disk)
     assert str(version) in raised.value.message and "version 1" in raised.value.message
 
 
-def test_long_session_does_not_grow_without_limit(folder: Path, engine: ArrowEngine) -> None:
+def test_long_session_does_not_grow_without_limit(folder: Path | str, engine: ArrowEngine) -> None:
     process = Process(folder, engine)
     session = process.http("POST", "/api/2.0/sql/sessions", {})["session_id"]
     for _ in range(40):
@@ -410,7 +459,7 @@ def test_long_session_does_not_grow_without_limit(folder: Path, engine: ArrowEng
     assert killed_and_restarted(process).poll(last) == last
 
 
-def test_session_of_an_impersonator_belongs_to_both(folder: Path, engine: ArrowEngine) -> None:
+def test_session_of_an_impersonator_belongs_to_both(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     session = first.registry.open_session(Identity("ben", real_user="app"))
     session.record()

@@ -8,6 +8,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from gateway.forwarding.signed_calls import HEADER
 from gateway.hs2.gen import ttypes as t
 from gateway.lifecycle import Ports
 from gateway.server import Server
+from gateway.state.journal import StateStore
 from tests.certificates import make_certificate
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.authenticators.users import cheap_passwords, make_users
@@ -67,29 +69,36 @@ class Gateway:
         assert status == 200, answer
         return answer
 
-    def crash(self) -> None:
-        """Ends its lease as the end of its process does; it continues to run, as nobody's gateway."""
+    @property
+    def state(self) -> StateStore:
         registry = self.server._lifecycle.registry
         assert registry is not None and registry.state is not None
+        return registry.state
+
+    def crash(self) -> None:
+        """Ends its lease as the end of its process does; it continues to run, as nobody's gateway."""
         self.server._take_over.stop()  # type: ignore[union-attr]
-        registry.state.lease.release(removes=False)
+        self.state.flush()  # in an object store, the end is a second after the last record
+        self.state.lease.release(removes=False)
 
 
 Maker = Callable[..., Gateway]
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Maker]:
+@pytest.fixture(params=["disk", "object store"])
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Maker]:
     made: list[Gateway] = []
+    folder = str(tmp_path / "state") if request.param == "disk" else f"memory://state-{uuid.uuid4().hex}/s"
 
     def build(file: Path | None = None, **flags: object) -> Gateway:
         (tmp_path / "lake").mkdir(exist_ok=True)
         settings: dict[str, object] = {"server.thrift_port": 0, "server.http_port": 0, "server.drain_deadline_s": 5}
-        settings |= {"lake.folder": str(tmp_path / "lake"), "state.folder": str(tmp_path / "state")}
+        settings |= {"lake.folder": str(tmp_path / "lake"), "state.folder": folder}
         config = load_config(file, {}, settings | {name.replace("__", "."): value for name, value in flags.items()})
         engine = ArrowEngine()
         server = Server(config, lambda _: None, lambda *_: engine)
         made.append(Gateway(server, engine, server.start()))
+        assert eventually(lambda: all(len(one.state.other_addresses()) >= len(made) - 1 for one in made))
         return made[-1]
 
     yield build
@@ -182,7 +191,8 @@ def test_gateways_count_each_others_statements_by_group(start: Maker, tmp_path: 
     file.write_text('[[admission.groups]]\nname = "all"\nmembers = ["*"]\nrunning_max = 2\n')
     first, second = start(file), start(file)
     running = [first.submit("SLEEP 60", wait="0s") for _ in range(2)]
-    time.sleep(2.5)
+    assert eventually(lambda: {"all": 2} in second.state.exchange_counts({}))
+    time.sleep(1.5)
     others = [second.submit("SLEEP 60", wait="0s") for _ in range(2)]
     assert eventually(lambda: len(second.engine.runs) == 1)  # an equal share
     time.sleep(1)
@@ -210,6 +220,7 @@ def test_each_gateway_lists_statements_and_sessions_of_all(start: Maker) -> None
         assert list(gateway.engine.activity.sessions(Identity("x"))) == []
 
 
+@pytest.mark.parametrize("start", ["disk"], indirect=True)
 def test_statement_is_forwarded_over_tls_to_the_certificate_in_the_state_folder(start: Maker, tmp_path: Path) -> None:
     certificates = []
     for name in ("a", "b"):

@@ -40,6 +40,39 @@ def test_another_request_with_the_signature_is_rejected(received: tuple[str, str
         signer().verify(header, *received)
 
 
+def test_request_that_arrives_again_is_rejected() -> None:
+    receiver = signer()
+    header = signer().sign(CALL, *SENT)
+    assert receiver.verify(header, *SENT) == CALL
+    with pytest.raises(ForwardedRequestRefused, match="has arrived before"):
+        receiver.verify(header, *SENT)
+    assert receiver.verify(signer().sign(CALL, *SENT), *SENT) == CALL  # an equal request, at the same time
+
+
+def test_rejected_request_does_not_count_as_arrived() -> None:
+    receiver = signer()
+    header = signer().sign(CALL, *SENT)
+    with pytest.raises(ForwardedRequestRefused, match="for another request"):
+        receiver.verify(header, "GET", *SENT[1:])
+    assert receiver.verify(header, *SENT) == CALL
+
+
+def test_expired_signatures_are_forgotten() -> None:
+    now = [NOW_S]
+    receiver = CallSigner(b"key", lambda: now[0])
+    for _ in range(100):
+        receiver.verify(receiver.sign(CALL, *SENT), *SENT)
+        now[0] += 1
+    assert len(receiver._seen._expiries_ms) == LIFETIME_S + 1
+
+
+def test_requests_of_a_release_without_nonces_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.forwarding.signed_calls.secrets.token_urlsafe", lambda _: "")
+    receiver = signer()
+    header = signer().sign(CALL, *SENT)
+    assert [receiver.verify(header, *SENT) for _ in range(2)] == [CALL, CALL]
+
+
 @pytest.mark.parametrize("seconds", [LIFETIME_S + 1, -LIFETIME_S - 1])
 def test_call_is_rejected_after_its_lifetime_and_with_a_clock_that_differs(seconds: float) -> None:
     with pytest.raises(ForwardedRequestRefused, match="has expired"):
