@@ -35,11 +35,13 @@ _TYPE_NAMES = {
 
 def column_info(field: pa.Field, position: int) -> dict[str, object]:
     """Returns a column in the manifest."""
-    sql_type = sql_type_of(field)
+    return {"name": field.name, "position": position} | type_info(sql_type_of(field))
+
+
+def type_info(sql_type: str) -> dict[str, object]:
+    """Returns a type's fields in Databricks' APIs."""
     word = re.split(r"[(<\s]", sql_type, maxsplit=1)[0]
     info: dict[str, object] = {
-        "name": field.name,
-        "position": position,
         "type_name": _TYPE_NAMES.get(word, word.upper()),
         "type_text": sql_type.upper() if "<" not in sql_type else sql_type,
     }

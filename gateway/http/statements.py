@@ -54,7 +54,7 @@ _NAME = "statements"
 
 # Minimum time in seconds that a request waits for a session to open, the same without a free slot, and for an end to be
 # reported.
-_OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
+OPEN_S, OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
 
 _STATES = {
     OperationState.PENDING: "PENDING",
@@ -106,9 +106,9 @@ class StatementApi:
             # statement that it has just started.
             if not may_wait and submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
                 raise TooManyWaiting(self.wait_queue.places)
-            open_s = max(_OPEN_S, submitted.wait_timeout_s) if may_wait else _OPEN_WITHOUT_PLACE_S
-            operation, delivery = self._start(submitted, open_s)
-            is_there = not may_wait or wait_for_end(operation, end - time.monotonic(), _client())
+            open_s = max(OPEN_S, submitted.wait_timeout_s) if may_wait else OPEN_WITHOUT_PLACE_S
+            operation, delivery = self.start(submitted, open_s)
+            is_there = not may_wait or wait_for_end(operation, end - time.monotonic(), client_of_request())
         # Cancelling an ended statement does nothing, so that the state need not be checked,
         # and no race arises from checking it.
         if not is_there or submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
@@ -122,7 +122,7 @@ class StatementApi:
         on_disconnect = option_of("on_disconnect", OnWaitTimeout.CONTINUE)
         if seconds:
             with self.wait_queue.place() as may_wait:
-                is_there = not may_wait or wait_for_end(operation, seconds, _client())
+                is_there = not may_wait or wait_for_end(operation, seconds, client_of_request())
             if not is_there and on_disconnect is OnWaitTimeout.CANCEL:
                 self.end(operation.cancel)
         return self._answer_or_forward(operation, delivery, end)
@@ -132,7 +132,7 @@ class StatementApi:
         accepted = request.accept_mimetypes.best_match([CONTENT_TYPES[Format.JSON_ARRAY], *_DOCUMENTS])
         if accepted in _DOCUMENTS:
             return _document(operation, delivery, index, _DOCUMENTS[accepted])
-        return delivery.result(operation, index, self.signer, self._base_url())
+        return delivery.result(operation, index, self.signer, self.base_url())
 
     def follow(self, statement_id: str, index: int) -> Response:
         """Returns an external link's target."""
@@ -152,7 +152,7 @@ class StatementApi:
     def open_session(self) -> Body:
         submitted = parse_session_request(json_content())
         with self.wait_queue.place() as may_wait:
-            session = self.open(submitted, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
+            session = self.open(submitted, OPEN_S if may_wait else OPEN_WITHOUT_PLACE_S)
         session.record()
         return context_of(session).body()
 
@@ -191,7 +191,8 @@ class StatementApi:
         with suppress(EngineNotAnswering):
             self.calls.run(end, _END_S)
 
-    def _start(self, submitted: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
+    def start(self, submitted: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
+        """Starts a statement in its session, which opens within `open_s` seconds."""
         registry = self.registry()
         identity = self.identity()
         if submitted.session_id:
@@ -251,7 +252,7 @@ class StatementApi:
             raise SessionNotHere()
         wait_s = max(0, min(WAIT_MAX_S, end - time.monotonic()))
         path = f"{API}/statements/{operation.id}?wait_timeout={wait_s:.0f}s"
-        return read_elsewhere(forwarder, operation.id, path, self.identity(), self._base_url()) or body
+        return read_elsewhere(forwarder, operation.id, path, self.identity(), self.base_url()) or body
 
     def _answer(self, operation: Operation, delivery: Delivery) -> Body:
         operation.recorder.record()
@@ -268,7 +269,7 @@ class StatementApi:
             body["session"] = delivery.context.body()
         if state is OperationState.FINISHED:
             body["manifest"] = delivery.manifest(operation)
-            body["result"] = delivery.result(operation, 0, self.signer, self._base_url())
+            body["result"] = delivery.result(operation, 0, self.signer, self.base_url())
         return body
 
     def registry(self) -> Registry:
@@ -277,7 +278,7 @@ class StatementApi:
             raise ServerStarting()
         return registry
 
-    def _base_url(self) -> str:
+    def base_url(self) -> str:
         """Returns the links' base: the server's URL as clients reach it."""
         return self.public_url or request.root_url.rstrip("/")
 
@@ -293,7 +294,7 @@ class StatementApi:
             raise SessionNotHere()  # this process is still starting
         if forwarder is None or target is None:
             return None
-        return forward(forwarder, target, identity, self._base_url())
+        return forward(forwarder, target, identity, self.base_url())
 
     def identity(self) -> Identity:
         identity = g.identity
@@ -322,6 +323,7 @@ def _document(operation: Operation, delivery: Delivery, index: int, format_: For
     return Response(content, HTTPStatus.OK, content_type=CONTENT_TYPES[format_])
 
 
-def _client() -> int | None:
+def client_of_request() -> int | None:
+    """Returns the descriptor of the client's socket."""
     descriptor = request.environ.get(CLIENT_DESCRIPTOR)
     return descriptor if isinstance(descriptor, int) else None
