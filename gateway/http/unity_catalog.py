@@ -30,12 +30,15 @@ from catalog.conditions import (
     InvalidField,
     SchemaNotFound,
     TableNotFound,
+    UnsupportedDataType,
     VolumeNotFound,
 )
 from catalog.errors import SqlError
 from catalog.names import fold
+from engine.sql.dialect.type_text import parse_type
 from engine.statements.describe.statement import DescribeTable
 from engine.statements.listings.statement import ListColumns, ListEntries, ObjectKind
+from engine.types.schema import format_data_type
 from gateway.http.browse import MetadataCalls, Rows, exact_pattern, rows_of
 from gateway.http.encode import type_info
 from gateway.http.queries import number_of, text_of
@@ -249,7 +252,7 @@ def _columns(session: Session, name: Sequence[str], partition_columns: Sequence[
                 "nullable": row["nullable"],
                 "comment": row["comment"],
                 "partition_index": places.get(str(row["column"])),
-                **_type(str(row["sql_type"])),
+                **_type(str(row["column"]), str(row["sql_type"]), is_nullable=bool(row["nullable"])),
             }
         )
         for number, row in enumerate(rows_of(session, statement))
@@ -257,9 +260,17 @@ def _columns(session: Session, name: Sequence[str], partition_columns: Sequence[
     ]
 
 
-def _type(sql_type: str) -> Json:
-    """Returns a type's fields; `type_text` in lower case, as Unity Catalog has it."""
-    return type_info(sql_type) | {"type_text": sql_type}
+def _type(name: str, sql_type: str, *, is_nullable: bool = True) -> Json:
+    """Returns a type's fields; `type_json` is the field in Spark's JSON, with the type's text if tables cannot have
+    it.
+    """
+    try:
+        type_ = format_data_type(parse_type(sql_type).data_type)
+    except UnsupportedDataType:
+        type_ = sql_type
+    field = {"name": name, "type": type_, "nullable": is_nullable, "metadata": {}}
+    text = json.dumps(field, ensure_ascii=False, separators=(",", ":"))
+    return type_info(sql_type) | {"type_text": sql_type, "type_json": text}
 
 
 def _common(entry: Json) -> Json:
@@ -356,7 +367,7 @@ def _parameter(position: int, each: Json) -> Json:
             "parameter_type": "PARAM",
             "parameter_default": each.get("default"),
             "comment": each.get("comment"),
-            **_type(each["type"]),
+            **_type(each["name"], each["type"]),
         }
     )
 
