@@ -92,10 +92,15 @@ class Agents:
         return condition
 
     def tools(self, user: str, at: str = "sql") -> dict[str, Any]:
-        """Returns the tools by name."""
+        """Returns the tools on all pages by name."""
 
         async def run(client: Client) -> dict[str, Any]:
-            return {tool.name: tool for tool in (await client.list_tools()).tools}
+            page = await client.list_tools()
+            found = list(page.tools)
+            while page.next_cursor:
+                page = await client.list_tools(cursor=page.next_cursor)
+                found += page.tools
+            return {tool.name: tool for tool in found}
 
         tools: dict[str, Any] = self._run(user, at, "auto", run)
         return tools
@@ -121,7 +126,7 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agents]:
     folder = tmp_path_factory.mktemp("agents")
     lake, audit = folder / "lake", folder / "audit"
     lake.mkdir()
-    settings = {"GATEWAY_MCP_MODE": "read_write", "GATEWAY_AUDIT_FOLDER": str(audit)}
+    settings = {"GATEWAY_MCP_MODE": "read_write", "GATEWAY_MCP_ROWS_MAX": "4", "GATEWAY_AUDIT_FOLDER": str(audit)}
     with user_server(folder, lake, **settings) as server:
         for text in _SETUP:
             server.rows(text)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.clients.environments import NODE, node_packages
 from tests.clients.fix_agents import Agents
 from tests.security.secure_server import basic
 
@@ -38,6 +41,8 @@ def test_lists_have_what_the_user_may_see(agents: Agents) -> None:
     assert names(agents.call("ann", "list_tables", **IN_SECRET), "tables") == ["plans"]
     assert names(agents.call("bob", "list_columns", **IN_SECRET), "columns") == []
     assert names(agents.call("ann", "list_columns", **IN_SECRET), "columns") == ["id"]
+    of_all = agents.call("bob", "list_columns", **IN_SALES)
+    assert (len(of_all["columns"]), of_all["truncated"]) == (4, True)
     columns = agents.call("bob", "list_columns", **IN_SALES, table="people")["columns"]
     assert [(each["name"], each["type"], each.get("comment")) for each in columns] == [
         ("id", "int", "a key"),
@@ -173,6 +178,7 @@ def test_functions_are_tools_with_typed_arguments(agents: Agents) -> None:
         "maximum": 2**31 - 1,
         "description": "a number (int)",
     }
+    assert len(tools) > 4, "the number of tools on a page"
     assert list(agents.tools("bob", f"{FUNCTIONS}/plus")) == ["spark_catalog__sales__plus"]
 
 
@@ -229,3 +235,24 @@ def test_owner_sees_the_statements_of_its_agent_in_the_history(agents: Agents) -
     text = "SELECT interface FROM system.gateway.queries WHERE statement_text = 'SELECT \\'of an agent\\''"
     assert agents.server.rows(text, user="bob") == [["mcp"]]
     assert agents.server.rows(text, user="zoë") == []
+
+
+@pytest.mark.slow
+def test_inspector_lists_and_calls_tools(agents: Agents) -> None:
+    """The protocol's own inspector, which is written in TypeScript."""
+    package = node_packages("inspector", "@modelcontextprotocol/inspector@2.12.0") / "@modelcontextprotocol/inspector"
+    program = package / json.loads((package / "package.json").read_text())["bin"]["mcp-inspector"]
+    header = f"Authorization: {basic('bob')['Authorization']}"
+
+    def inspect(*arguments: str, status: int = 0) -> Any:
+        command: list[str | Path] = [NODE, program, "--cli", f"{agents.url}/api/2.0/mcp/sql", "--transport", "http"]
+        command += ["--header", header, "--method", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == status, done.stderr
+        return json.loads(done.stdout)
+
+    assert READ in [tool["name"] for tool in inspect("tools/list")["tools"]]
+    called = inspect("tools/call", "--tool-name", READ, "--tool-arg", "query=SELECT id FROM sales.plain")
+    assert called["structuredContent"]["result"] == {"data_array": [["1"]]}
+    failed = inspect("tools/call", "--tool-name", "list_tables", "--tool-arg", "catalog=spark_catalog", status=5)
+    assert failed["isError"] and failed["structuredContent"]["status"]["sql_state"] == "22023"

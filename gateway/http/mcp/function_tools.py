@@ -25,7 +25,6 @@ from gateway.http.openapi_schemas import Schema
 from gateway.http.requests import RequestObject, StatementRequest
 from gateway.http.statements import Body
 
-_PAGE = 500
 _NAME_MAX, _DIGEST = 128, 8
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_.-]")
 _INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
@@ -54,9 +53,10 @@ class FunctionTools:
     function: str | None
 
     def tools(self, after: str, call: Call) -> tuple[Sequence[Tool], str | None]:
-        found = self._entries(call, after, _PAGE + 1)
-        following = fold(str(found[_PAGE - 1]["name"][-1])) if len(found) > _PAGE else None
-        return [_tool(entry) for entry in found[:_PAGE]], following
+        page = self.runner.rows_max
+        found = self._entries(call, after, page + 1)
+        following = fold(str(found[page - 1]["name"][-1])) if len(found) > page else None
+        return [_tool(entry) for entry in found[:page]], following
 
     def find(self, name: str, call: Call) -> BoundTool | None:
         for entry in self._entries(call):

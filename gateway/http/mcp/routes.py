@@ -162,6 +162,8 @@ class _Server:
         name, arguments = message.params.get("name"), message.params.get("arguments")
         if not isinstance(name, str):
             raise message.refused(Code.INVALID_PARAMS, "The name must be a tool's name.")
+        if not isinstance(arguments, dict | None):
+            raise message.refused(Code.INVALID_PARAMS, "The arguments must be an object.")
         login = self.api.identity()
         key = None if message.is_modern else self._key(message.request_id, login)
         with self.running.call(key) as call:
