@@ -166,9 +166,8 @@ def test_statement_of_another_user_is_unknown(agents: Agents) -> None:
 
 def test_functions_are_tools_with_typed_arguments(agents: Agents) -> None:
     tools = agents.tools("bob", FUNCTIONS)
-    assert sorted(tools) == [
-        f"spark_catalog__sales__{name}" for name in ("hidden", "in_north", "plan_count", "plus", "tagged")
-    ]
+    functions = ("hidden", "in_north", "plan_count", "plus", "tagged")
+    assert list(tools) == [*(f"spark_catalog__sales__{name}" for name in functions), "poll_sql_result"]
     plus = tools["spark_catalog__sales__plus"]
     assert plus.description == "Adds. (SQL function spark_catalog.sales.plus(x INT, y INT) RETURNS INT)"
     assert plus.input_schema["required"] == ["x"]
@@ -179,7 +178,7 @@ def test_functions_are_tools_with_typed_arguments(agents: Agents) -> None:
         "description": "a number (int)",
     }
     assert len(tools) > 4, "the number of tools on a page"
-    assert list(agents.tools("bob", f"{FUNCTIONS}/plus")) == ["spark_catalog__sales__plus"]
+    assert list(agents.tools("bob", f"{FUNCTIONS}/plus")) == ["spark_catalog__sales__plus", "poll_sql_result"]
 
 
 def test_functions_are_called_with_values(agents: Agents) -> None:
@@ -187,6 +186,8 @@ def test_functions_are_called_with_values(agents: Agents) -> None:
         return agents.rows("bob", f"spark_catalog__sales__{name}", at=FUNCTIONS, **arguments)
 
     assert rows("plus", x=3) == [["5"]]
+    called = agents.call("bob", "spark_catalog__sales__plus", at=FUNCTIONS, x=3)
+    assert agents.call("bob", "poll_sql_result", at=FUNCTIONS, statement_id=called["statement_id"]) == called
     assert rows("plus", x=3, y=4) == [["7"]]
     assert rows("plus", x=None) == [[None]]
     assert rows("in_north", r='it\'s ` \\ "north"') == [["false"]]
@@ -205,7 +206,7 @@ def test_functions_are_called_with_values(agents: Agents) -> None:
 def test_function_reads_with_the_rights_of_its_owner(agents: Agents) -> None:
     """bob may not read `secret.plans`, which ann's function counts, and sees no function of its schema."""
     assert agents.rows("bob", "spark_catalog__sales__plan_count", at=FUNCTIONS) == [["1"]]
-    assert list(agents.tools("ann", "functions/spark_catalog/secret")) == ["spark_catalog__secret__all_plans"]
+    assert list(agents.tools("ann", "functions/spark_catalog/secret"))[:1] == ["spark_catalog__secret__all_plans"]
     with pytest.raises(BaseExceptionGroup) as refused:
         agents.tools("bob", "functions/spark_catalog/secret")
     assert "SCHEMA_NOT_FOUND" in repr(refused.value.exceptions)

@@ -2,7 +2,7 @@
 
 A tool is called `catalog__schema__function`, as at Databricks. A name with other characters than a tool's may have gets
 a digest, so that tools of different functions differ. A call is a query, in which the function runs with the rights of
-its owner, as in any other query.
+its owner, as in any other query. A call that takes longer is polled by `poll_sql_result`, which is a tool here too.
 """
 
 from __future__ import annotations
@@ -51,14 +51,19 @@ class FunctionTools:
     catalog: str
     schema: str
     function: str | None
+    # The tool for calls that are still running.
+    poll: BoundTool
 
     def tools(self, after: str, call: Call) -> tuple[Sequence[Tool], str | None]:
         page = self.runner.rows_max
         found = self._entries(call, after, page + 1)
         following = fold(str(found[page - 1]["name"][-1])) if len(found) > page else None
-        return [_tool(entry) for entry in found[:page]], following
+        listed = [_tool(entry) for entry in found[:page]]
+        return (listed, following) if following is not None else ([*listed, self.poll.tool], None)
 
     def find(self, name: str, call: Call) -> BoundTool | None:
+        if name == self.poll.tool.name:  # no function's tool has this name, without the names of its containers
+            return self.poll
         for entry in self._entries(call):
             if tool_name(entry["name"]) == name:
                 return BoundTool(tool := _tool(entry), partial(self._run, tool, entry))

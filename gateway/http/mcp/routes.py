@@ -80,11 +80,11 @@ def mcp_blueprint(api: StatementApi, settings: McpSection) -> Blueprint:
 
     @routes.post(f"{API}/functions/<catalog>/<schema>")
     def functions(catalog: str, schema: str) -> Response:
-        return server.answer(FunctionTools(runner, catalog, schema, None))
+        return server.answer(FunctionTools(runner, catalog, schema, None, sql_tools.poll))
 
     @routes.post(f"{API}/functions/<catalog>/<schema>/<function>")
     def function(catalog: str, schema: str, function: str) -> Response:
-        return server.answer(FunctionTools(runner, catalog, schema, function))
+        return server.answer(FunctionTools(runner, catalog, schema, function, sql_tools.poll))
 
     return routes
 

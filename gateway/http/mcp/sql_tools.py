@@ -60,6 +60,12 @@ class SqlTools:
         tool = self._tools.get(name)
         return None if tool is None else BoundTool(tool, partial(self._run_tool, tool))
 
+    @property
+    def poll(self) -> BoundTool:
+        """Returns the tool for statements that are still running."""
+        tool = self._tools["poll_sql_result"]
+        return BoundTool(tool, partial(self._run_tool, tool))
+
     def _run_tool(self, tool: Tool, arguments: object, call: Call) -> Body | Response:
         return self._handlers[tool.name](RequestObject(arguments, tool.arguments), call)
 
