@@ -22,7 +22,7 @@ from tests.paths import HAS_CONSOLE, HAS_NODE_MODULES, HAS_TESTDATA, MAY_MOUNT, 
 from tests.samples import beside_diagonals
 from tests.scheduling import FileScheduling, UnitsSeen
 
-pytest_plugins = ["tests.fix_spark", "tests.clients.fix_server", "tests.clients.fix_users", "tests.clients.fix_agents"]
+pytest_plugins = ["tests.fix_spark", "tests.clients.fix_server", "tests.clients.fix_users"]
 
 settings.register_profile("repeat", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("repeat"), max_examples=10)

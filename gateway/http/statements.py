@@ -54,7 +54,7 @@ _NAME = "statements"
 
 # Minimum time in seconds that a request waits for a session to open, the same without a free slot, and for an end to be
 # reported.
-OPEN_S, OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
+_OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
 
 _STATES = {
     OperationState.PENDING: "PENDING",
@@ -106,8 +106,7 @@ class StatementApi:
             # statement that it has just started.
             if not may_wait and submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
                 raise TooManyWaiting(self.wait_queue.places)
-            open_s = max(OPEN_S, submitted.wait_timeout_s) if may_wait else OPEN_WITHOUT_PLACE_S
-            operation, delivery = self.start(submitted, open_s)
+            operation, delivery = self.start(submitted, may_wait=may_wait)
             is_there = not may_wait or wait_for_end(operation, end - time.monotonic(), client_of_request())
         # Cancelling an ended statement does nothing, so that the state need not be checked,
         # and no race arises from checking it.
@@ -152,7 +151,7 @@ class StatementApi:
     def open_session(self) -> Body:
         submitted = parse_session_request(json_content())
         with self.wait_queue.place() as may_wait:
-            session = self.open(submitted, OPEN_S if may_wait else OPEN_WITHOUT_PLACE_S)
+            session = self.open(submitted, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
         session.record()
         return context_of(session).body()
 
@@ -191,8 +190,9 @@ class StatementApi:
         with suppress(EngineNotAnswering):
             self.calls.run(end, _END_S)
 
-    def start(self, submitted: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
-        """Starts a statement in its session, which opens within `open_s` seconds."""
+    def start(self, submitted: StatementRequest, *, may_wait: bool) -> tuple[Operation, Delivery]:
+        """Starts a statement in its session; a request that `may_wait` waits longer for a new one to open."""
+        open_s = max(_OPEN_S, submitted.wait_timeout_s) if may_wait else _OPEN_WITHOUT_PLACE_S
         registry = self.registry()
         identity = self.identity()
         if submitted.session_id:

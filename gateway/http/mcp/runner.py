@@ -25,8 +25,6 @@ from gateway.http.forwarding import Target, forward
 from gateway.http.mcp.running_calls import Call
 from gateway.http.requests import SessionRequest, StatementRequest
 from gateway.http.statements import (
-    OPEN_S,
-    OPEN_WITHOUT_PLACE_S,
     Body,
     StatementApi,
     client_of_request,
@@ -39,7 +37,7 @@ from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.session import Session
 
-_ANSWER_S = 60.0
+_OPEN_S, _ANSWER_S = 5.0, 60.0
 # Bytes of Arrow rows that a result is made from. More than any result has, so that a long text is cut and not left out.
 ARROW_BYTES_MAX = 8 << 20
 _ROWS_MAX = 100_000
@@ -58,8 +56,7 @@ class Runner:
         """Runs a text; returns its result, or its state if it has not ended within its `wait_timeout_s`."""
         end = time.monotonic() + submitted.wait_timeout_s
         with self.api.wait_queue.place() as may_wait:
-            open_s = max(OPEN_S, submitted.wait_timeout_s) if may_wait else OPEN_WITHOUT_PLACE_S
-            operation, delivery = self.api.start(submitted, open_s)
+            operation, delivery = self.api.start(submitted, may_wait=may_wait)
             call.attach(operation)
             if may_wait:
                 self._wait(operation, end - time.monotonic())
@@ -101,7 +98,7 @@ class Runner:
         with self.api.wait_queue.place() as may_wait:
             if not may_wait:
                 raise TooManyWaiting(self.api.wait_queue.places)
-            session = self.api.open(anywhere, OPEN_S, may_lack_schema=True)
+            session = self.api.open(anywhere, _OPEN_S, may_lack_schema=True)
             try:
                 yield session
             finally:
