@@ -47,7 +47,7 @@ from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import Operation
 from gateway.sessions.retired import RetiredSessions
-from gateway.sessions.session import POLLED_WIRE, Origin, Session
+from gateway.sessions.session import POLLED_WIRES, Origin, Session
 from gateway.sessions.statement_threads import StatementThreads
 from gateway.state.journal import StateStore
 
@@ -422,7 +422,7 @@ class Registry:
     def _cancel_unpolled(self, session: Session, now: float) -> None:
         """Cancels statements whose client may be gone: nothing but requests shows that an HTTP client is there."""
         limit_s = self.limits.statement_unpolled_s
-        if session.origin.wire != POLLED_WIRE or not limit_s:
+        if session.origin.wire not in POLLED_WIRES or not limit_s:
             return
         cancellation = StatementCancelled(cause=f", because its client sent no request for {limit_s:g} s")
         for operation in session.operations():

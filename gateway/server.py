@@ -280,6 +280,7 @@ class Server:
             oauth=issuer.endpoints if issuer else None,
             oidc=open_oidc(self._config, issuer, known),
             console=load_console(),
+            mcp=self._config.mcp,
         )
         app = create_app(self._lifecycle, authenticator, options)
         signer = link_signer(self._config.results.link_lifetime_s, call_signer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -54,7 +54,17 @@ class Identity:
         """
         return self.principal, self.real_user, self.scopes, self.is_admin
 
+    @property
+    def reading(self) -> Identity:
+        """Returns the same principal with the scope of a read-only token."""
+        return replace(self, scopes=frozenset({Scope.READ_ONLY}))
+
     def admits(self, other: Identity) -> bool:
-        """Returns whether `other` may use the objects of this identity: its owner, or the program that acts for it."""
+        """Returns whether `other` may use the objects of this identity: its owner, the program that acts for it, or its
+        owner with more scopes.
+
+        A session keeps its scopes whoever uses it, so that an owner may see and end what a read-only login runs.
+        """
         acts = (other.principal, other.real_user, other.scopes) == (self.real_user, None, self.scopes)
-        return other.owner == self.owner or acts
+        reads = Scope.SQL in other.scopes and other.reading.owner == self.owner
+        return other.owner == self.owner or acts or reads

@@ -55,6 +55,14 @@ class StatementText(StrEnum):
     NONE = "none"
 
 
+class McpMode(StrEnum):
+    """What the tools of MCP may do."""
+
+    READ_ONLY = "read_only"
+    READ_WRITE = "read_write"
+    OFF = "off"
+
+
 class OnFailure(StrEnum):
     """The effect of a failed audit record on the statement."""
 
@@ -339,6 +347,24 @@ class ResultsSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpSection:
+    """Tools for agents over the Model Context Protocol (MCP), on the HTTP port at /api/2.0/mcp."""
+
+    mode: McpMode = setting(
+        McpMode.READ_ONLY,
+        "What agents may do: read_only (tools change nothing, whatever the user may do), read_write (the tool "
+        "execute_sql runs any statement with the user's privileges) or off (there are no tools).",
+    )
+    rows_max: int = setting(1000, "Maximum number of rows in a result.", low=1, high=100_000)
+    bytes_max: int = setting(
+        256 << 10,
+        "Maximum size in bytes of the rows in a result. A result with more is truncated, and says so.",
+        low=1024,
+        high=8 << 20,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateSection:
     """The state folder, from which sessions, statements and results continue after the server's process has ended."""
 
@@ -525,6 +551,7 @@ class Config:
     catalogs: CatalogsSection = field(default_factory=CatalogsSection)
     results: ResultsSection = field(default_factory=ResultsSection)
     volumes: VolumesSection = field(default_factory=VolumesSection)
+    mcp: McpSection = field(default_factory=McpSection)
     state: StateSection = field(default_factory=StateSection)
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)

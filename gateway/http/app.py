@@ -17,6 +17,7 @@ from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Endpoints
 from gateway.authenticators.oidc import Oidc
+from gateway.configuration.config import McpMode, McpSection
 from gateway.forwarding.signed_calls import CallSigner
 from gateway.http.activity import activity_blueprint
 from gateway.http.authentication import challenges, retry_after
@@ -31,9 +32,12 @@ from gateway.http.forwarding import ForwardedCalls, forwarded_call
 from gateway.http.function_routes import function_blueprint
 from gateway.http.hosts import KnownHosts
 from gateway.http.log_in import LogInPage, discovery_blueprint, log_in_blueprint
+from gateway.http.mcp.routes import API as MCP_API
+from gateway.http.mcp.routes import mcp_blueprint
 from gateway.http.metrics import metrics_blueprint
 from gateway.http.openapi import PATH as OPENAPI_PATH
 from gateway.http.openapi import openapi_blueprint
+from gateway.http.protected_resource import metadata_url, protected_resource_blueprint
 from gateway.http.provider_log_in import provider_blueprint
 from gateway.http.readiness import health_blueprint
 from gateway.http.request_ids import RequestIds
@@ -43,6 +47,7 @@ from gateway.http.session_routes import session_blueprint
 from gateway.http.staged_links import LinkSigner, StagedLinks, link_signer
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
+from gateway.http.unity_catalog import unity_catalog_blueprint
 from gateway.http.waiting import WaitQueue
 from gateway.http.warehouses import warehouses_blueprint
 from gateway.lifecycle import Lifecycle, Phase
@@ -80,6 +85,7 @@ class HttpOptions:
     call_signer: CallSigner | None = None
     # The cookies of all gateways; None: there are no others.
     log_ins: LogIns | None = None
+    mcp: McpSection = field(default_factory=McpSection)
     # The console's files by name; without any `/` shows how to connect.
     console: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -115,10 +121,13 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     for routes in (result_blueprint, browse_blueprint, editor_blueprint, activity_blueprint, session_blueprint):
         app.register_blueprint(routes(api))
     app.register_blueprint(warehouses_blueprint(api))
+    app.register_blueprint(unity_catalog_blueprint(api))
     app.register_blueprint(function_blueprint(api))
     app.register_blueprint(saved_queries_blueprint(api))
     app.register_blueprint(files_blueprint(api))
     app.register_blueprint(staged_blueprint(api, options.staged))
+    if options.mcp.mode is not McpMode.OFF:
+        app.register_blueprint(mcp_blueprint(api, options.mcp))
     app.register_blueprint(openapi_blueprint())
     app.register_blueprint(metrics_blueprint(lifecycle, callers))
     app.register_blueprint(health_blueprint(lifecycle))
@@ -128,6 +137,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app.register_blueprint(provider_blueprint(page, options.public_url.rstrip("/")))
     app.register_blueprint(tokens_blueprint(callers, options.tokens))
     app.register_blueprint(discovery_blueprint(options.oauth, options.public_url.rstrip("/")))
+    app.register_blueprint(protected_resource_blueprint(options.oauth, options.public_url.rstrip("/")))
 
     @app.before_request
     def ensure_acceptable() -> None:
@@ -142,7 +152,8 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         body = jsonify(error_body | failure.details)
         body.status_code = failure.http_status
         if failure.http_status is HTTPStatus.UNAUTHORIZED:
-            body.headers.extend(challenges(authenticator, is_browser="Sec-Fetch-Mode" in request.headers))
+            is_browser, metadata_url = "Sec-Fetch-Mode" in request.headers, resource_metadata_url(options)
+            body.headers.extend(challenges(authenticator, is_browser=is_browser, resource_metadata=metadata_url))
         body.headers.extend(retry_after(error))
         return body
 
@@ -157,6 +168,13 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app.register_error_handler(HTTPException, _http_failure)
     app.register_error_handler(Exception, failure_answer)
     return app
+
+
+def resource_metadata_url(options: HttpOptions) -> str | None:
+    """Returns the URL of the metadata that leads a client of MCP to the identity provider; None without one."""
+    if options.oauth is None or not request.path.startswith(MCP_API):
+        return None
+    return metadata_url(options.public_url.rstrip("/"), request.path)
 
 
 def _http_failure(error: HTTPException) -> tuple[Response, int]:

@@ -57,18 +57,21 @@ def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -
     return log_in(authenticator, mechanism, message, peer)
 
 
-def challenges(authenticator: Authenticator, *, is_browser: bool = False) -> list[tuple[str, str]]:
+def challenges(
+    authenticator: Authenticator, *, is_browser: bool = False, resource_metadata: str | None = None
+) -> list[tuple[str, str]]:
     """Returns the headers with the accepted schemes; 401 requires one (RFC 9110, section 11.6.1).
 
     A browser (`is_browser`) gets no challenge of the scheme Basic, because it would open a password dialog of its own
-    instead of the login page.
+    instead of the login page. `resource_metadata` is the URL of the metadata for OAuth clients (RFC 9728, section 5.1).
     """
     known = [
         scheme
         for scheme, mechanism in _SCHEMES.items()
         if mechanism in authenticator.mechanisms and not (is_browser and mechanism is Mechanism.PLAIN)
     ]
-    return [("WWW-Authenticate", f'{scheme} realm="{_REALM}"') for scheme in known]
+    further = {"Bearer": f', resource_metadata="{resource_metadata}"'} if resource_metadata else {}
+    return [("WWW-Authenticate", f'{scheme} realm="{_REALM}"{further.get(scheme, "")}') for scheme in known]
 
 
 def retry_after(error: Exception) -> list[tuple[str, str]]:

@@ -60,13 +60,13 @@ Rows = list[dict[str, object]]
 
 def browse_blueprint(api: StatementApi) -> Blueprint:
     routes = Blueprint("browse", __name__)
-    calls = _Calls(api)
+    calls = MetadataCalls(api)
     routes.before_request(api.authenticate)
 
     @routes.get(f"{API}/catalogs")
     def catalogs() -> dict[str, object]:
         with calls.session() as session:
-            found = [{"name": row["catalog"]} for row in _rows(session, ShowCatalogs())]
+            found = [{"name": row["catalog"]} for row in rows_of(session, ShowCatalogs())]
             current = session.engine_session.current_catalog
         return {"catalogs": [*found, {"name": SYSTEM_CATALOG}], "current": current}
 
@@ -77,7 +77,7 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
 
     @routes.get(f"{API}/tables")
     def tables() -> dict[str, object]:
-        found = calls.rows(ListTables(catalog=text_of("catalog"), schema_pattern=_exactly(text_of("schema"))))
+        found = calls.rows(ListTables(catalog=text_of("catalog"), schema_pattern=exact_pattern(text_of("schema"))))
         return {"tables": [_with_name(row, "table") for row in found]}
 
     @routes.get(f"{API}/columns")
@@ -85,8 +85,8 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
         table = request.args.get("table")
         listing = ListColumns(
             catalog=text_of("catalog"),
-            schema_pattern=_exactly(text_of("schema")),
-            table_pattern=None if table is None else _exactly(table),
+            schema_pattern=exact_pattern(text_of("schema")),
+            table_pattern=None if table is None else exact_pattern(table),
         )
         return {"columns": [_with_name(row, "column") for row in calls.rows(listing)]}
 
@@ -145,7 +145,7 @@ def _neighbor(row: Mapping[str, object]) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Calls:
+class MetadataCalls:
     """Metadata calls, each in its own session."""
 
     api: StatementApi
@@ -153,7 +153,7 @@ class _Calls:
     def rows(self, statement: Statement) -> Rows:
         """Returns one call's rows, from its own session; raises the statement's error."""
         with self.session() as session:
-            return _rows(session, statement)
+            return rows_of(session, statement)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -172,7 +172,7 @@ class _Calls:
                 self.api.end(partial(registry.close_session, session.id, identity))
 
 
-def _rows(session: Session, statement: Statement) -> Rows:
+def rows_of(session: Session, statement: Statement) -> Rows:
     """Returns the rows by column name, as JSON values."""
     operation = session.request(statement)
     if not operation.wait(_ANSWER_S).is_final:
@@ -207,6 +207,6 @@ def _version() -> int | None:
     return number_of("version", default=0, largest=_VERSION_MAX) if "version" in request.args else None
 
 
-def _exactly(name: str) -> str:
+def exact_pattern(name: str) -> str:
     """Returns a JDBC pattern that matches exactly one name."""
     return name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flask import request
+from flask import g, request
 
 from catalog.conditions import CookieRefused, ForwardedRequestRefused, UnsupportedMediaType
 from catalog.errors import SqlError
@@ -23,7 +23,7 @@ from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
 from gateway.http.hosts import ensure_own_page
 from gateway.sessions.call_context import note_user
-from gateway.sessions.session import Origin
+from gateway.sessions.session import HTTP_WIRE, Origin
 from gateway.state.log_ins import LogIns
 from gateway.state.records import restored_identity
 
@@ -157,7 +157,9 @@ def json_content() -> bytes:
 
 
 def origin_of_request() -> Origin:
-    return Origin("http", request.remote_addr or "", request.user_agent.string[:_USER_AGENT_MAX] or None)
+    """Returns the request's origin; `g.wire` is the front end of routes with one of their own."""
+    user_agent = request.user_agent.string[:_USER_AGENT_MAX] or None
+    return Origin(g.get("wire", HTTP_WIRE), request.remote_addr or "", user_agent)
 
 
 def peer_of_request() -> Peer:

@@ -96,6 +96,11 @@ class Delivery:
         return delivery
 
     @property
+    def is_truncated(self) -> bool:
+        """Returns True if rows were cut."""
+        return self._is_truncated
+
+    @property
     def wanted_result(self) -> WantedResult:
         """Returns the required result; one row beyond the limit shows that there are more."""
         row_limit = None if self._row_limit is None else min(self._row_limit + 1, _LONG_MAX)

@@ -35,18 +35,21 @@ _TYPE_NAMES = {
 
 def column_info(field: pa.Field, position: int) -> dict[str, object]:
     """Returns a column in the manifest."""
-    sql_type = sql_type_of(field)
-    word = re.split(r"[(<\s]", sql_type, maxsplit=1)[0]
+    return {"name": field.name, "position": position} | type_info(sql_type_of(field))
+
+
+def type_info(sql_type: str) -> dict[str, object]:
+    """Returns a type's fields in Databricks' APIs."""
+    lower = sql_type.lower()
+    word = re.split(r"[(<\s]", lower, maxsplit=1)[0]
     info: dict[str, object] = {
-        "name": field.name,
-        "position": position,
         "type_name": _TYPE_NAMES.get(word, word.upper()),
         "type_text": sql_type.upper() if "<" not in sql_type else sql_type,
     }
-    if decimal := re.fullmatch(r"decimal\((\d+),\s*(-?\d+)\)", sql_type):
+    if decimal := re.fullmatch(r"decimal\((\d+),\s*(-?\d+)\)", lower):
         info |= {"type_precision": int(decimal[1]), "type_scale": int(decimal[2])}
     if word == "interval":
-        info["type_interval_type"] = sql_type.removeprefix("interval ").upper()
+        info["type_interval_type"] = lower.removeprefix("interval ").upper()
     return info
 
 

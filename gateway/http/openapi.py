@@ -12,7 +12,7 @@ from typing import Any
 
 from flask import Blueprint
 
-from gateway.http.openapi_schemas import POSITIVE, SCHEMAS, STRING, WAIT, Schema, ref
+from gateway.http.openapi_schemas import COUNT, POSITIVE, SCHEMAS, STRING, WAIT, Schema, ref
 from gateway.release import VERSION
 
 PATH = "/api/openapi.json"
@@ -40,6 +40,7 @@ _ANYWHERE = (
 )
 _SQL, _CATALOG, _TOKEN = "/api/2.0/sql", "/api/2.0/catalog", "/api/2.0/token"
 _FS = "/api/2.0/fs"
+_UNITY, _MCP = "/api/2.1/unity-catalog", "/api/2.0/mcp"
 _SESSION = f"{_SQL}/sessions/{{session_id}}"
 _STATEMENT = f"{_SQL}/statements/{{statement_id}}"
 _QUERIES = f"{_SQL}/queries"
@@ -104,6 +105,15 @@ def _browse(part: str, answers: str, summary: str, names: str, **query: Schema) 
     required = tuple(names.split())
     parameters = {name: {"type": "string", "minLength": 1} for name in required} | query
     return _get(f"{_CATALOG}/{part}", answers, summary, query=parameters, required=required)
+
+
+def _unity(part: str, answers: str, summary: str, names: str, **query: Schema) -> tuple[Described, Described]:
+    """Describes a list of Unity Catalog's API, and an object in it."""
+    required = tuple(names.split())
+    parameters = {name: {"type": "string", "minLength": 1} for name in required} | query
+    pages: dict[str, Schema] = {"max_results": COUNT | {"maximum": 2**31 - 1}, "page_token": STRING}
+    one = _get(f"{_UNITY}/{part}/{{full_name}}", "UnityObject", f"One of the {part}, by its full name.")
+    return _get(f"{_UNITY}/{part}", answers, summary, query=parameters | pages, required=required), one
 
 
 _VERSION: Schema = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
@@ -202,6 +212,18 @@ OPERATIONS: tuple[Described, ...] = (
     _browse("lineage", "Lineage", "The neighbors of a relation: by the texts of views, and by statements that wrote "
             "tables.", "catalog schema table"),
     _get(f"{_CATALOG}/functions", "Functions", "Functions and keywords, for completion.", query={"catalog": STRING}),
+    *_unity("catalogs", "UnityCatalogs", "The catalogs, as Unity Catalog lists them.", ""),
+    *_unity("schemas", "UnitySchemas", "The schemas of a catalog.", "catalog_name"),
+    *_unity("tables", "UnityTables", "The tables and views of a schema, with columns and properties.",
+            "catalog_name schema_name", omit_columns=STRING, omit_properties=STRING),
+    _get(f"{_UNITY}/tables/{{full_name}}/exists", "UnityTableExists", "Whether there is a table or view."),
+    *_unity("functions", "UnityFunctions", "The functions of a schema.", "catalog_name schema_name"),
+    *_unity("volumes", "UnityVolumes", "The volumes of a schema.", "catalog_name schema_name"),
+    _post(f"{_MCP}/sql", "McpMessage", "McpAnswer", "A message of MCP to the tools for SQL."),
+    _post(f"{_MCP}/functions/{{catalog}}/{{schema}}", "McpMessage", "McpAnswer",
+          "A message of MCP to the functions of a schema as tools."),
+    _post(f"{_MCP}/functions/{{catalog}}/{{schema}}/{{function}}", "McpMessage", "McpAnswer",
+          "A message of MCP to one function as a tool."),
     _post(f"{_TOKEN}/create", "NewToken", "CreatedToken", "Make a personal access token, which is shown once."),
     _get(f"{_TOKEN}/list", "Tokens", "The user's tokens."),
     _post(f"{_TOKEN}/delete", "TokenId", "Empty", "Revoke a token."),
@@ -235,6 +257,8 @@ OPERATIONS: tuple[Described, ...] = (
     _post("/logout", None, _HTML, "Log out.", is_open=True),
     _get("/.well-known/databricks-config", "Table", "The identity provider, for Databricks' SDKs.", is_open=True),
     _get("/oidc/.well-known/oauth-authorization-server", "Table", "The identity provider's addresses.", is_open=True),
+    _get("/.well-known/oauth-protected-resource", "Table", "The identity provider, for OAuth clients.", is_open=True),
+    _get("/.well-known/oauth-protected-resource/{path}", "Table", "The same for the URL of one path.", is_open=True),
     _get(PATH, "Table", "This document.", is_open=True),
 )  # fmt: skip
 

@@ -57,6 +57,25 @@ _CHUNK = {"chunk_index": COUNT, "row_offset": COUNT, "row_count": COUNT, "byte_c
 
 _PLACE: Schema = COUNT | {"description": "UTF-16 code units before it."}
 CHART: Schema = {"type": ["object", "null"], "description": "Interpreted by the page alone."}
+_MESSAGE_ID: Schema = {"type": ["string", "integer", "null"]}
+_UNITY_OBJECT = answer(
+    "name full_name",
+    name=STRING,
+    full_name=STRING,
+    catalog_name=STRING,
+    schema_name=STRING,
+    owner=STRING,
+    comment=STRING,
+    created_at=TIME_MS,
+    created_by=STRING,
+    updated_at=TIME_MS,
+    updated_by=STRING,
+    table_type=STRING,
+    data_source_format=STRING,
+    storage_location=STRING,
+    properties={},
+    columns=list_of(ROW),
+)
 _LEVEL: Schema = {"type": "string", "enum": ["CAN_VIEW", "CAN_EDIT"]}
 _QUERY_FIELDS: dict[str, Schema] = {
     "display_name": {"type": "string", "minLength": 1, "maxLength": 200},
@@ -307,6 +326,15 @@ SCHEMAS: dict[str, Schema] = {
         odbc_params=answer("hostname", hostname=STRING, path=STRING, port=COUNT, protocol=STRING),
         jdbc_url=STRING,
     ),
+    "UnityObject": _UNITY_OBJECT,
+    "UnityCatalogs": answer("catalogs", catalogs=list_of(ref("UnityObject")), next_page_token=STRING),
+    "UnitySchemas": answer("schemas", schemas=list_of(ref("UnityObject")), next_page_token=STRING),
+    "UnityTables": answer("tables", tables=list_of(ref("UnityObject")), next_page_token=STRING),
+    "UnityTableExists": answer("table_exists", table_exists=BOOLEAN),
+    "UnityFunctions": answer("functions", functions=list_of(ref("UnityObject")), next_page_token=STRING),
+    "UnityVolumes": answer("volumes", volumes=list_of(ref("UnityObject")), next_page_token=STRING),
+    "McpMessage": answer("jsonrpc method", jsonrpc=STRING, id=_MESSAGE_ID, method=STRING, params=ROW),
+    "McpAnswer": answer("jsonrpc", jsonrpc=STRING, id=_MESSAGE_ID, result=ROW, error=ROW),
     "Me": answer("userName", id=STRING, userName=STRING, displayName=STRING, active=BOOLEAN, groups=list_of(ROW)),
     "Catalogs": answer("catalogs current", catalogs=list_of(answer("name", name=STRING)), current=STRING),
     "Schemas": answer("schemas", schemas=list_of(answer("name catalog", name=STRING, catalog=STRING))),

@@ -109,8 +109,9 @@ class RequestObject:
             raise InvalidField(where, "must be an object") if where else MalformedBody("it is another JSON value")
         for name in members:
             if name not in known:
-                near = get_close_matches(name[:ECHO_MAX], known, n=1, cutoff=0.0)[0]
-                raise InvalidField(where + name, f"does not exist; the nearest known one is {near}")
+                near = get_close_matches(name[:ECHO_MAX], known, n=1, cutoff=0.0)
+                hint = f"; the nearest known one is {near[0]}" if near else ""
+                raise InvalidField(where + name, f"does not exist{hint}")
         self._members = members
         self._where = where
 
@@ -167,6 +168,12 @@ class RequestObject:
             raise self.wrong(name, f"must have at most {bytes_max >> 10} KiB as JSON")
         return text
 
+    def value(self, name: str) -> object:
+        """Returns any JSON value."""
+        value = self._members.get(name)
+        self._encodable(name, json.dumps(value, ensure_ascii=False))
+        return value
+
     def names(self) -> tuple[str, ...]:
         """Returns the members that the object has, also with null."""
         return tuple(self._members)
@@ -209,7 +216,7 @@ def parse_statement_request(content: bytes) -> StatementRequest:
         session_id=parse_handle(session_text) if session_text is not None else None,
         catalog=body.text("catalog"),
         schema=body.text("schema"),
-        parameters=_parameters(body),
+        parameters=parse_parameters(body),
         row_limit=body.whole_number("row_limit", least=0),
         byte_limit=body.whole_number("byte_limit"),
         disposition=body.option("disposition", Disposition.INLINE),
@@ -284,7 +291,7 @@ def parse_wait(name: str, text: str | None, default: float) -> float:
     return float(text[:-1])
 
 
-def _parameters(body: RequestObject) -> tuple[Parameter, ...]:
+def parse_parameters(body: RequestObject) -> tuple[Parameter, ...]:
     """Returns named parameters by name; unnamed ones in the order of `ordinal`, or as sent."""
     positional: list[tuple[int, Parameter]] = []
     for position, item in enumerate(body.items("parameters", _PARAMETER_FIELDS), 1):

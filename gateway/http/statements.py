@@ -106,9 +106,8 @@ class StatementApi:
             # statement that it has just started.
             if not may_wait and submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
                 raise TooManyWaiting(self.wait_queue.places)
-            open_s = max(_OPEN_S, submitted.wait_timeout_s) if may_wait else _OPEN_WITHOUT_PLACE_S
-            operation, delivery = self._start(submitted, open_s)
-            is_there = not may_wait or wait_for_end(operation, end - time.monotonic(), _client())
+            operation, delivery = self.start(submitted, may_wait=may_wait)
+            is_there = not may_wait or wait_for_end(operation, end - time.monotonic(), client_of_request())
         # Cancelling an ended statement does nothing, so that the state need not be checked,
         # and no race arises from checking it.
         if not is_there or submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
@@ -122,7 +121,7 @@ class StatementApi:
         on_disconnect = option_of("on_disconnect", OnWaitTimeout.CONTINUE)
         if seconds:
             with self.wait_queue.place() as may_wait:
-                is_there = not may_wait or wait_for_end(operation, seconds, _client())
+                is_there = not may_wait or wait_for_end(operation, seconds, client_of_request())
             if not is_there and on_disconnect is OnWaitTimeout.CANCEL:
                 self.end(operation.cancel)
         return self._answer_or_forward(operation, delivery, end)
@@ -132,7 +131,7 @@ class StatementApi:
         accepted = request.accept_mimetypes.best_match([CONTENT_TYPES[Format.JSON_ARRAY], *_DOCUMENTS])
         if accepted in _DOCUMENTS:
             return _document(operation, delivery, index, _DOCUMENTS[accepted])
-        return delivery.result(operation, index, self.signer, self._base_url())
+        return delivery.result(operation, index, self.signer, self.base_url())
 
     def follow(self, statement_id: str, index: int) -> Response:
         """Returns an external link's target."""
@@ -191,7 +190,9 @@ class StatementApi:
         with suppress(EngineNotAnswering):
             self.calls.run(end, _END_S)
 
-    def _start(self, submitted: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
+    def start(self, submitted: StatementRequest, *, may_wait: bool) -> tuple[Operation, Delivery]:
+        """Starts a statement in its session; a request that `may_wait` waits longer for a new one to open."""
+        open_s = max(_OPEN_S, submitted.wait_timeout_s) if may_wait else _OPEN_WITHOUT_PLACE_S
         registry = self.registry()
         identity = self.identity()
         if submitted.session_id:
@@ -251,7 +252,7 @@ class StatementApi:
             raise SessionNotHere()
         wait_s = max(0, min(WAIT_MAX_S, end - time.monotonic()))
         path = f"{API}/statements/{operation.id}?wait_timeout={wait_s:.0f}s"
-        return read_elsewhere(forwarder, operation.id, path, self.identity(), self._base_url()) or body
+        return read_elsewhere(forwarder, operation.id, path, self.identity(), self.base_url()) or body
 
     def _answer(self, operation: Operation, delivery: Delivery) -> Body:
         operation.recorder.record()
@@ -268,7 +269,7 @@ class StatementApi:
             body["session"] = delivery.context.body()
         if state is OperationState.FINISHED:
             body["manifest"] = delivery.manifest(operation)
-            body["result"] = delivery.result(operation, 0, self.signer, self._base_url())
+            body["result"] = delivery.result(operation, 0, self.signer, self.base_url())
         operation.recorder.flush(is_whole=state.is_terminal and delivery.is_whole(operation))
         return body
 
@@ -278,7 +279,7 @@ class StatementApi:
             raise ServerStarting()
         return registry
 
-    def _base_url(self) -> str:
+    def base_url(self) -> str:
         """Returns the links' base: the server's URL as clients reach it."""
         return self.public_url or request.root_url.rstrip("/")
 
@@ -294,7 +295,7 @@ class StatementApi:
             raise SessionNotHere()  # this process is still starting
         if forwarder is None or target is None:
             return None
-        return forward(forwarder, target, identity, self._base_url())
+        return forward(forwarder, target, identity, self.base_url())
 
     def identity(self) -> Identity:
         identity = g.identity
@@ -323,6 +324,7 @@ def _document(operation: Operation, delivery: Delivery, index: int, format_: For
     return Response(content, HTTPStatus.OK, content_type=CONTENT_TYPES[format_])
 
 
-def _client() -> int | None:
+def client_of_request() -> int | None:
+    """Returns the descriptor of the client's socket."""
     descriptor = request.environ.get(CLIENT_DESCRIPTOR)
     return descriptor if isinstance(descriptor, int) else None

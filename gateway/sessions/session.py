@@ -42,8 +42,9 @@ from gateway.sessions.requested import ALL_ROWS, Repetition, RequestedStatement,
 from gateway.state.journal import StateStore, id_in_session
 from gateway.state.records import SessionOpened, saved_identity
 
-# The wire of sessions whose clients are seen by their requests alone: the statement API, and the console.
-POLLED_WIRE = "http"
+HTTP_WIRE, MCP_WIRE = "http", "mcp"
+# The wires of sessions whose clients are seen by their requests alone: the statement API with the console, and MCP.
+POLLED_WIRES = (HTTP_WIRE, MCP_WIRE)
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
 
@@ -202,6 +203,8 @@ class Session:
 
     def renew(self, identity: Identity) -> None:
         """Uses a later login by the same owner, or its impersonator, from the next statement on."""
+        if identity.scopes != self.identity.scopes:
+            return  # the session keeps the read-only login that opened it
         # An impersonator's renewed login extends the session, but must not change whom it
         # acts for.
         if identity.owner != self.identity.owner:
@@ -262,7 +265,7 @@ class Session:
 
     def suspend(self) -> None:
         """Ends the session here, and leaves it and its statements to another process."""
-        if self.origin.wire == POLLED_WIRE:
+        if self.origin.wire in POLLED_WIRES:
             # A request that waits for its statement continues to wait at the next process.
             for operation in self.operations():
                 operation.recorder.record()

@@ -18,8 +18,12 @@ from gateway.process.tls import TlsFiles, TlsServer
 from gateway.registry import Registry
 from tests.certificates import Certificate, make_certificate
 from tests.clients.drivers import Driver, open_driver, start_jvm
+from tests.clients.fix_agents import agents
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
 from tests.gateway.http.conftest import serving_http
+
+# A fixture for these tests only: importing the client of MCP takes a second.
+__all__ = ["agents"]
 
 # Tests of Go's drivers are left out where there is no Go.
 collect_ignore = [] if shutil.which("go") else ["test_databricks_go.py", "test_gohive.py"]

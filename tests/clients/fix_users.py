@@ -50,8 +50,10 @@ class UserServer:
 
 
 @contextmanager
-def user_server(folder: Path, lake: Path) -> Iterator[UserServer]:
-    """Serves a lake to the users of `make_users`; the files of the server are in `folder`."""
+def user_server(folder: Path, lake: Path, **settings: str) -> Iterator[UserServer]:
+    """Serves a lake to the users of `make_users`; the files of the server are in `folder`. `settings` are further ones,
+    by their variables.
+    """
     (folder / "catalog").mkdir(mode=0o700)
     process = ServerProcess(
         folder,
@@ -61,6 +63,7 @@ def user_server(folder: Path, lake: Path) -> Iterator[UserServer]:
         GATEWAY_AUTHENTICATION_PASSWORD_FILE=str(make_users(folder / "passwords")),
         GATEWAY_AUTHENTICATION_TOKEN_FILE=str(folder / "tokens"),
         GATEWAY_AUTHENTICATION_ADMINS='["ann"]',
+        **settings,
     )
     try:
         yield UserServer(process.ports()["http"])

@@ -273,3 +273,29 @@ class LoadClient:
                 self.outcomes[f"connection error: {type(error).__name__}"] += 1
             time.sleep(0.1)
         raise RuntimeError(f"{method} {path} was not answered")
+
+
+def tool(member: Member, name: str, **arguments: object) -> Any:
+    """Returns the structured result of a tool of MCP."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    return member.call("POST", "/api/2.0/mcp/sql", message)["result"]["structuredContent"]
+
+
+def test_any_gateway_polls_a_statement_of_mcp(gateways: tuple[Member, Member]) -> None:
+    first, second = gateways
+    slow = "SELECT count(*) FROM range(3000000) WHERE length(sha2(CAST(id AS STRING), 512)) > 0"
+    begun = tool(first, "execute_sql_read_only", query=slow, wait_seconds=0)
+    ended = begun
+    while ended["status"]["state"] in ("PENDING", "RUNNING"):
+        ended = tool(second, "poll_sql_result", statement_id=begun["statement_id"], wait_seconds=10)
+    assert ended["result"] == {"data_array": [["3000000"]]}
+    assert tool(first, "poll_sql_result", statement_id=begun["statement_id"]) == ended
+
+
+@pytest.mark.slow
+def test_statement_of_mcp_continues_after_its_gateway_was_killed(gateways: tuple[Member, Member]) -> None:
+    first, second = gateways
+    done = tool(first, "execute_sql_read_only", query="SELECT id FROM range(3)")
+    os.kill(first.process.server_pid, signal.SIGKILL)
+    assert tool(second, "poll_sql_result", statement_id=done["statement_id"]) == done
+    assert eventually(lambda: _is_ready(first.http), ANSWER_S)

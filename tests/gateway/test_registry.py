@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,6 +114,20 @@ def test_closing_a_session_ends_what_it_runs_and_frees_its_place(make: Maker) ->
     with pytest.raises(SessionNotFound):
         session.execute("SELECT 1")
     registry.open_session(Identity("bob"))
+
+
+def test_an_owner_uses_what_a_read_only_login_runs_and_the_scope_stays(make: Maker) -> None:
+    registry = make()
+    session = registry.open_session(ANN.reading)
+    operation = session.execute("SLEEP 30")
+    assert registry.session(session.id, ANN) is session
+    assert registry.find_operation(operation.id, ANN) == (session, operation)
+    assert session.identity == ANN.reading, "a statement in it may change nothing"
+    for other in (Identity("bob"), replace(ANN, is_admin=True), replace(ANN, real_user="hue")):
+        with pytest.raises(OperationNotFound):
+            registry.find_operation(operation.id, other)
+    registry.end_operation(operation.id, ANN)
+    assert operation.state is OperationState.CANCELED
 
 
 def test_an_unknown_session_is_refused(make: Maker) -> None:

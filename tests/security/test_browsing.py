@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,7 +21,7 @@ from engine.delta.snapshot.column_statistics import write_distinct_counts
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.pruning.estimates import DistinctCount
 from engine.statements.describe.statement import DescribeTable
-from engine.statements.listings.statement import ListColumnStatistics, ListFiles, ListLineage
+from engine.statements.listings.statement import ListColumnStatistics, ListEntries, ListFiles, ListLineage, ObjectKind
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
 
@@ -188,3 +190,87 @@ def test_files_of_an_iceberg_table_are_listed(lake: GuardedLake) -> None:
         "eve", ListFiles(table_parts=("spark_catalog", "shop", "ice"), limit=10)
     )
     assert path.endswith(".parquet") and size > 0 and (rows, deleted, partition) == (3, 0, [])
+
+
+def entries(lake: GuardedLake, who: str, kind: ObjectKind, **given: Any) -> list[dict[str, Any]]:
+    listing = ListEntries(kind=kind, **{"catalog": "spark_catalog", "schema": "listed"} | given)
+    return [json.loads(text) for (text,) in lake.rows(who, listing)]
+
+
+def names(found: list[dict[str, Any]]) -> list[str]:
+    return [entry["name"][-1] for entry in found]
+
+
+@pytest.fixture(scope="module")
+def listed(lake: GuardedLake) -> GuardedLake:
+    """A schema with an object of each kind; eve may use one of each, and bob nothing."""
+    for name in ("listed/a", "listed/b"):
+        lake.table(name)
+    lake.do(
+        "root",
+        "CREATE VOLUME listed.files COMMENT 'of the schema'",
+        "CREATE VOLUME listed.hidden",
+        "GRANT SELECT ON listed.a TO eve",
+        "GRANT READ VOLUME ON VOLUME listed.files TO eve",
+    )
+    for name in ("f", "hidden_f"):
+        entry = FunctionEntry(
+            name=TableName("spark_catalog", "listed", name),
+            parameters=(FunctionParameter(name="x", type="INT", default="1", comment="a number"),),
+            returns="INT",
+            body="x",
+            current=SchemaName("spark_catalog", "listed"),
+            owner="root",
+        )
+        lake.sources.catalog.change(CreateFunction(entry))
+    lake.do("root", "GRANT EXECUTE ON FUNCTION listed.f TO eve")
+    return lake
+
+
+def test_entries_are_those_that_the_principal_may_see(listed: GuardedLake) -> None:
+    seen = {
+        ObjectKind.TABLE: (["a"], ["a", "b"]),
+        ObjectKind.FUNCTION: (["f"], ["f", "hidden_f"]),
+        ObjectKind.VOLUME: (["files"], ["files", "hidden"]),
+    }
+    for kind, (of_eve, of_root) in seen.items():
+        assert names(entries(listed, "eve", kind)) == of_eve
+        assert names(entries(listed, "root", kind)) == of_root
+        assert listed.outcome("bob", ListEntries(kind=kind, catalog="spark_catalog", schema="listed")) == "42704"
+    for who, is_seen in (("eve", True), ("root", True), ("bob", False)):
+        assert ("listed" in names(entries(listed, who, ObjectKind.SCHEMA))) is is_seen
+    assert names(entries(listed, "eve", ObjectKind.CATALOG)) == ["spark_catalog", "system"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown", "hidden", "sqlstate"),
+    [
+        (ObjectKind.TABLE, "a", "b", "42P01"),
+        (ObjectKind.FUNCTION, "f", "hidden_f", "42883"),
+        (ObjectKind.VOLUME, "files", "hidden", "42704"),
+    ],
+)
+def test_one_entry_by_name_that_is_hidden_is_unknown(
+    listed: GuardedLake, kind: ObjectKind, shown: str, hidden: str, sqlstate: str
+) -> None:
+    assert names(entries(listed, "eve", kind, name=shown.upper())) == [shown]
+    for name in (hidden, "nowhere"):
+        listing = ListEntries(kind=kind, catalog="spark_catalog", schema="listed", name=name)
+        assert listed.outcome("eve", listing) == sqlstate
+    assert names(entries(listed, "root", kind, name=hidden)) == [hidden]
+
+
+def test_places_and_bodies_are_shown_to_managers_only(listed: GuardedLake) -> None:
+    for who, is_manager in (("eve", False), ("root", True)):
+        (table,) = entries(listed, who, ObjectKind.TABLE, name="a")
+        (function,) = entries(listed, who, ObjectKind.FUNCTION, name="f")
+        (volume,) = entries(listed, who, ObjectKind.VOLUME, name="files")
+        assert ["location" in table, "body" in function, "location" in volume] == [is_manager] * 3
+        assert function["parameters"] == [{"name": "x", "type": "INT", "default": "1", "comment": "a number"}]
+        assert (table["type"], table["format"], volume["comment"]) == ("EXTERNAL", "delta", "of the schema")
+
+
+def test_pages_of_entries_continue_after_a_name(listed: GuardedLake) -> None:
+    assert names(entries(listed, "root", ObjectKind.TABLE, limit=1)) == ["a"]
+    assert names(entries(listed, "root", ObjectKind.TABLE, limit=1, after="a")) == ["b"]
+    assert names(entries(listed, "root", ObjectKind.TABLE, after="b")) == []

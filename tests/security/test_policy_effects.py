@@ -169,8 +169,8 @@ NOT_ABOUT_TABLES = {
     "AlterCatalog AlterGroup AlterOwner AlterView ChangeFile CreateCatalog CreateGroup CreateLocation CreatePolicy",
     "CreateSchema CreateToken CreateVolume DeclareVariables DescribeCatalog DescribeFunction DescribePolicy",
     "DescribeSchema DescribeVolume DropCatalog DropFunction DropGroup DropLocation DropPolicy DropSchema DropVariable",
-    "DropView DropVolume FindFunctions FindSchemas GetFile ListFunctions ListSchemas ListVolume RegisterTable",
-    "RenameVolume ResetSetting RevokeToken SetSetting ShowCatalogs ShowCollations ShowCurrentNamespace",
+    "DropView DropVolume FindFunctions FindSchemas GetFile ListEntries ListFunctions ListSchemas ListVolume",
+    "RegisterTable RenameVolume ResetSetting RevokeToken SetSetting ShowCatalogs ShowCollations ShowCurrentNamespace",
     "ShowFunctions ShowGroups ShowLocations ShowProcedures ShowSchemas ShowSettings ShowTokens ShowUsers ShowViews",
     "ShowVolumes UseCatalog UseSchema",
 }

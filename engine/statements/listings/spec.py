@@ -13,6 +13,7 @@ from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.sql.query.values import AsOfVersion
 from engine.statements.listings.execution import list_files, list_objects
+from engine.statements.listings.execution_entries import list_entries
 from engine.statements.listings.execution_find import find_objects
 from engine.statements.listings.execution_keys import find_keys, list_keys
 from engine.statements.listings.execution_lineage import list_lineage
@@ -25,6 +26,7 @@ from engine.statements.listings.statement import (
     FindTables,
     ListColumns,
     ListColumnStatistics,
+    ListEntries,
     ListFiles,
     ListForeignKeys,
     ListFunctions,
@@ -147,6 +149,13 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="",
         example="",
         answer=list_objects,
+    ),
+    unrestricted(
+        ListEntries,
+        "A list of catalog entries",
+        syntax="",
+        example="",
+        answer=list_entries,
     ),
     unrestricted(
         ListPrimaryKeys,

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from engine.runtime.statement import Statement
+
+
+class ObjectKind(StrEnum):
+    """The kinds of objects that `ListEntries` lists; a view is a table."""
+
+    CATALOG = "catalog"
+    SCHEMA = "schema"
+    TABLE = "table"
+    FUNCTION = "function"
+    VOLUME = "volume"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +91,21 @@ class ListColumns(Statement):
     schema_pattern: str | None = None
     table_pattern: str | None = None
     column_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListEntries(Statement):
+    """Metadata call: the entries of a kind in a catalog or a schema, by name, as JSON.
+
+    With `name` the one entry; else at most `limit` entries whose names, in lower case, come after `after`.
+    """
+
+    kind: ObjectKind
+    catalog: str = ""
+    schema: str = ""
+    name: str | None = None
+    after: str = ""
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

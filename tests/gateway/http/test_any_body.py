@@ -42,6 +42,33 @@ def test_random_json_to_an_endpoint_is_answered(api: Api, body: object) -> None:
         check(api, path, json.dumps(body).encode())
 
 
+METHODS = st.sampled_from(
+    ["initialize", "ping", "tools/list", "tools/call", "server/discover", "notifications/cancelled"]
+)
+TOOLS = st.sampled_from(["execute_sql_read_only", "list_tables", "list_catalogs", "poll_sql_result", "sample_rows"])
+ARGUMENTS = st.dictionaries(
+    st.sampled_from(["query", "catalog", "schema", "table", "parameters", "row_limit", "wait_seconds", "statement_id"]),
+    JSON | LIKELY | PARAMETERS,
+)
+CALLS = st.fixed_dictionaries({"name": TOOLS, "arguments": ARGUMENTS.map(lambda given: given | {"wait_seconds": 0})})
+MESSAGES = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0"), "method": METHODS | st.text(), "params": JSON | CALLS},
+    optional={"id": JSON | st.integers(0, 9)},
+)
+
+
+@ANY
+@given(body=JSON | MESSAGES, version=st.sampled_from(["", "2025-11-25", "2026-07-28", "x"]))
+def test_random_message_of_mcp_is_answered(api: Api, body: object, version: str) -> None:
+    headers = {"MCP-Protocol-Version": version} if version else {}
+    content = json.dumps(body)
+    response = api.client.post("/api/2.0/mcp/sql", data=content, content_type="application/json", headers=headers)
+    assert response.status_code < 500
+    answer = json.loads(response.data or "null")
+    assert (answer is None) is (response.status_code == 202)
+    assert answer is None or (answer["jsonrpc"] == "2.0" and ("result" in answer) is not ("error" in answer))
+
+
 @ANY
 @given(content=st.binary() | st.text().map(str.encode))
 def test_random_bytes_to_an_endpoint_are_answered(api: Api, content: bytes) -> None:
