@@ -73,14 +73,14 @@ class ReadKey:
 def read_key(
     plan: ReadPlan, facts: SessionFacts, request: StatementRequest, parameters: Sequence[Parameter]
 ) -> ReadKey | None:
-    """Returns None if the result is not cacheable: unversioned files, a text that depends on the current time, or rows
-    that differ on each run.
+    """Returns None if the result is not cacheable: unversioned files, a text that depends on the current time, a
+    DataFrame plan, or rows that differ on each run.
     """
     texts = (plan.text, *(view.text for view in plan.views))
     stamps = [given.rows.stamp for given in plan.given]
     if any(scan.pin is None for scan in plan.scans) or None in stamps:
         return None
-    if any(map(_means_now, texts)):
+    if any(map(_means_now, texts)) or any(view.frame is not None for view in plan.views):
         return None
     variables = request.variables
     settings = sorted(facts.settings.items())

@@ -119,7 +119,8 @@ public final class PlanCache {
             && request.given.isEmpty()
             && Arrays.stream(request.scans).allMatch(scan -> scan.format == null)
             && isTimeless(request.text)
-            && Arrays.stream(request.views).allMatch(view -> isTimeless(view.text));
+            && Arrays.stream(request.views)
+                .allMatch(view -> view.frame == null && isTimeless(view.text));
     return isCached ? key(spark, meaning) : null;
   }
 

@@ -12,6 +12,7 @@ import deltagateway.analysis.TableRelations;
 import deltagateway.analysis.Volatility;
 import deltagateway.cache.CachedPlan;
 import deltagateway.cache.PlanCache;
+import deltagateway.connect.DataFramePlans;
 import deltagateway.guard.FilePathMasking;
 import deltagateway.guard.PlanGuard;
 import deltagateway.guard.SecurityBarrierViews;
@@ -44,6 +45,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.apache.spark.SparkContext;
@@ -444,9 +446,7 @@ public final class StatementExecution {
 
   /** Returns the rows of a view's text, which has to pass both checks too. */
   private LogicalPlan rows(StatementRequest.View view) throws Exception {
-    LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
-    textVolatility = Volatility.both(textVolatility, ParsedVolatility.of(parsed));
-    guard.ensureMayAnalyze(parsed, request.relations());
+    LogicalPlan parsed = view.frame == null ? parsed(view) : parsedFrame(view.frame);
     relations();
     QueryExecution execution;
     if (view.isTemporary) {
@@ -457,6 +457,24 @@ public final class StatementExecution {
     }
     guard.ensureMayRun(execution.analyzed(), request.id);
     return execution.analyzed();
+  }
+
+  private LogicalPlan parsed(StatementRequest.View view) throws Exception {
+    LogicalPlan parsed = ParameterMarkers.parse(spark, view.text, view.parameters, timeZone);
+    textVolatility = Volatility.both(textVolatility, ParsedVolatility.of(parsed));
+    guard.ensureMayAnalyze(parsed, request.relations());
+    return parsed;
+  }
+
+  private LogicalPlan parsedFrame(StatementRequest.Frame frame) throws Exception {
+    textVolatility = Volatility.NEVER;
+    LogicalPlan parsed = DataFramePlans.parse(spark, guard, frame, request);
+    Set<String> inputs =
+        frame.inputs().values().stream()
+            .map(input -> lower(input.relation()))
+            .collect(Collectors.toSet());
+    guard.ensureMayAnalyzeFrame(parsed, inputs, request.id);
+    return parsed;
   }
 
   /**
