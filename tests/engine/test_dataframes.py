@@ -362,3 +362,13 @@ def test_session_with_a_view_over_a_dataframe_continues_in_another_process(
     restored = engine.restore_session(Identity("ann"), saved)
     assert rows(restored, "SELECT * FROM w") == [(2,), (3,)] == rows(session, "SELECT * FROM w")
     assert json.loads(json.dumps(restored.saved_state())) == saved
+
+
+def test_plan_with_many_local_rows_is_limited(session: LakeSession) -> None:
+    size = 300_000
+    wide = pa.table({"a": pa.array(range(size), pa.int64()), "b": pa.array(["x" * 60] * size)})
+    large = plan(CLIENT.createDataFrame(wide).groupBy().agg(F.count("*"), F.max("a")))
+    assert len(large.plan) > 20 << 20
+    assert rows(session, large) == [(size, size - 1)]
+    twice = plan(CLIENT.createDataFrame(wide).union(CLIENT.createDataFrame(wide)))
+    assert condition(session, twice) == "LOCAL_RELATION_SIZE_LIMIT_EXCEEDED"

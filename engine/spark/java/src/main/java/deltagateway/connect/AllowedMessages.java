@@ -50,7 +50,7 @@ final class AllowedMessages {
                   + " Deduplicate Drop Filter Hint Join Join.JoinDataType LateralJoin Limit"
                   + " LocalRelation NADrop NAFill NAReplace NAReplace.Replacement Offset Project"
                   + " Range Repartition RepartitionByExpression Sample"
-                  + " SetOperation Sort StatDescribe StatFreqItems StatSummary"
+                  + " SetOperation Sort StatDescribe StatSummary"
                   + " SubqueryAlias Tail ToDF ToSchema Unpivot"
                   + " Unpivot.Values UnresolvedTableValuedFunction WithColumns WithColumnsRenamed"
                   + " WithColumnsRenamed.Rename WithColumnsRenamed.RenameColumnsMapEntry"
