@@ -332,6 +332,16 @@ def test_view_over_a_dataframe_reads_newest_versions(session: LakeSession) -> No
     assert rows(session, "SELECT a FROM w ORDER BY a") == [(1,), (2,)]
 
 
+def test_definition_of_a_view_over_a_dataframe_is_described(session: LakeSession) -> None:
+    create(session, "w", plan(input_table(), T))
+    assert ("View Text", "DataFrame: Test", "") in rows(session, "DESCRIBE EXTENDED w")
+    assert condition(session, "SHOW CREATE TABLE w") == "UNSUPPORTED_FEATURE.STATEMENT"
+    run(session, "ALTER VIEW w RENAME TO x")
+    assert rows(session, "SELECT max(a) FROM x") == [(3,)]
+    run(session, "ALTER VIEW x AS SELECT 9 AS a")
+    assert rows(session, "SELECT max(a) FROM x") == [(9,)]
+
+
 def test_catalog_view_does_not_stand_on_a_dataframe(session: LakeSession) -> None:
     create(session, "w", plan(input_table(), T))
     assert condition(session, "CREATE VIEW stored AS SELECT * FROM w") == "INVALID_TEMP_OBJ_REFERENCE"
