@@ -382,3 +382,19 @@ def test_plan_with_many_local_rows_is_limited(session: LakeSession) -> None:
     assert rows(session, large) == [(size, size - 1)]
     twice = plan(CLIENT.createDataFrame(wide).union(CLIENT.createDataFrame(wide)))
     assert condition(session, twice) == "LOCAL_RELATION_SIZE_LIMIT_EXCEEDED"
+
+
+def test_random_splits_are_disjoint_and_complete(session: LakeSession) -> None:
+    parts = input_table().repartition(3).randomSplit([0.4, 0.6], seed=5)
+    split = [sorted(rows(session, plan(part, "SELECT id, id % 7 AS k FROM range(100)"))) for part in parts]
+    assert 0 < len(split[0]) < 100
+    assert sorted(split[0] + split[1]) == [(number, number % 7) for number in range(100)]
+
+
+def test_writes_name_the_tables_of_a_dataframe_as_their_sources(session: LakeSession) -> None:
+    create(session, "w", plan(input_table(0).join(input_table(1), "a").select("a", "d"), T, U))
+    run(session, "CREATE TABLE derived AS SELECT * FROM w")
+    found = rows(
+        session, "SELECT source_table_name FROM system.access.table_lineage WHERE target_table_name = 'derived'"
+    )
+    assert sorted(found) == [("t",), ("u",)]
