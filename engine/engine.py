@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.runtime.activity import ActivitySource
+from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.function_help import FunctionHelp, SqlHelp
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
@@ -61,7 +62,11 @@ class EngineSession(Protocol):
         """
         ...
 
-    def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream: ...
+    def execute(
+        self, text: str | DataFramePlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
+        """Runs SQL text, or a DataFrame plan, whose inputs have their own parameters."""
+        ...
 
     def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream: ...
 

@@ -58,6 +58,7 @@ from engine.iceberg.commit.metadata_files import metadata_times
 from engine.pipeline import parse_statement
 from engine.repeated_statements import ensure_repeatable_in_script
 from engine.runtime.activity import ActivitySource
+from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.function_help import FunctionHelp, SqlHelp, read_sql_help
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
@@ -81,6 +82,7 @@ from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.hive_variables import substitute_variables
 from engine.sql.name_places import name_position
+from engine.sql.query.dataframes import dataframe_query
 from engine.statements.insert.statement import MultiInsert
 from engine.statements.registry import may_answer_rows
 from engine.statements.scripting.statement import (
@@ -451,9 +453,13 @@ class LakeSession:
     def saved_state(self) -> dict[str, object]:
         return to_saved(self._state)
 
-    def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
+    def execute(
+        self, text: str | DataFramePlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
         """Parses `text` and runs it."""
         with interrupted_by(request.cancel), self._running.another():
+            if isinstance(text, DataFramePlan):
+                return self._execute(dataframe_query(text), parameters, request)
             substituted = substitute_variables(text, self._state.values)
             if substituted != text:
                 text = substituted

@@ -26,6 +26,7 @@ from typing import Protocol
 from catalog.conditions import SessionNotFound, StatementInterrupted
 from catalog.errors import SqlError
 from engine.engine import Engine, EngineSession
+from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
@@ -299,7 +300,9 @@ class DeferredSession:
         opened = self._opened
         return dict(self._saved) if opened is None else opened.saved_state()
 
-    def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
+    def execute(
+        self, text: str | DataFramePlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
         return self._open().execute(text, request, parameters)
 
     def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream:

@@ -85,6 +85,9 @@ def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | Non
                 yield _table(table, use, via_view)
             case BoundFiles(root=root, path=path):
                 yield Access(name=path or root, kind=_FILES, use=use, via_view=via_view)
+            case BoundView(is_unnamed=True, relations=inner, functions=functions):
+                yield from _relations(inner, use, via_view)
+                yield from _functions(functions, via_view)
             case BoundView(relations=inner, functions=functions):
                 yield Access(name=relation.label, kind=_VIEW, use=use, via_view=via_view)
                 yield from _relations(inner, use, relation.label)

@@ -16,12 +16,14 @@ from types import MappingProxyType
 from catalog.conditions import (
     CannotRestoreVersion,
     ConcurrentDrop,
+    LocalRelationTooLarge,
     PathNotAllowed,
     PolicyForbidsTimeTravel,
     RecursiveView,
     RestoreTimestampTooEarly,
     RestoreTimestampTooLate,
     RestViewNotReadable,
+    StatementNotSupported,
     TableExpected,
     TimeTravelOnView,
     ViewNotAQuery,
@@ -48,11 +50,15 @@ from engine.binding.bound import (
     BoundTable,
     BoundView,
     FileView,
+    FrameView,
+    InputView,
     NamedRelation,
     PathOwner,
+    is_unnamed,
     references,
     tables_of,
 )
+from engine.binding.frames import captured_view, input_view, unnamed_frame
 from engine.binding.functions import Functions, TextContext, ensure_names_known
 from engine.binding.histories import history_of
 from engine.binding.information_rows import information_view
@@ -65,10 +71,12 @@ from engine.binding.sources import Sources
 from engine.binding.time_travel import Constants, load, read_bound
 from engine.binding.visibility import hides_files, is_hidden, path_owners, visible_to
 from engine.errors.table_errors import name_table_in_errors
+from engine.runtime.dataframe import PLAN_BYTES_MAX
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse_stored_query
+from engine.sql.query.bodies import with_named_markers
 from engine.sql.query.values import AsOfVersion, ChangeRange, Query, Relation, TimeTravel
 from engine.tables.changes import TableChanges
 from engine.tables.formats import DEFAULT_FORMAT
@@ -171,6 +179,8 @@ class Binder:
     ) -> NamedRelation | BoundChanges | BoundMetadata | BoundFiles:
         if each.files is not None:
             return bind_files_at(each.files, view or self._view_inside(inside), self.files)
+        if each.frame is not None:
+            return self._frame(unnamed_frame(each.frame, self.state), inside)
         if each.history is not None:
             return history_of(self.relation(each.name_parts, None, current, inside, view), each.history)
         files = volume_files_of(each.name_parts)
@@ -261,7 +271,8 @@ class Binder:
                 self._bind_table(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
             )
             return self._with_policies(found_table, time_travel, is_read=is_read)
-        found = self._temporary(parts, inside) or view.resolve(TableName.from_parts(parts, current))
+        captured = captured_view(parts, inside)
+        found = captured or self._temporary(parts, inside) or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
             found_table = replace(
                 self._bind_table(found.name, found, time_travel), shown_as=self._shown_as((found,), inside)
@@ -271,8 +282,8 @@ class Binder:
             raise TimeTravelOnView(str(found.name))
         if is_system_schema(found.name.schema_name):
             return self.system(found)
-        names = [each.name for each in inside]
-        if found.name in names:
+        names = [each.name for each in inside if not is_unnamed(each)]
+        if found.name in names and captured is None:
             raise RecursiveView(str(found.name), " -> ".join(map(str, (*names, found.name))))
         if len(inside) >= VIEW_DEPTH_MAX:
             raise ViewTooDeep(str(names[0]), VIEW_DEPTH_MAX)
@@ -324,7 +335,28 @@ class Binder:
         finally:
             self._is_in_policy = False
 
+    def _frame(self, found: FrameView, inside: tuple[ViewEntry, ...]) -> BoundView:
+        """Binds a DataFrame, whose inputs are texts of the session's principal. Raises `LocalRelationTooLarge`."""
+        if len(found.frame.plan) > PLAN_BYTES_MAX:
+            raise LocalRelationTooLarge(len(found.frame.plan), PLAN_BYTES_MAX)
+        inside = (*inside, found)
+        inputs = tuple(self._input(input_view(each, found), inside) for each in found.frame.inputs)
+        return BoundView(entry=found, query=Query(text=""), relations=inputs)
+
+    def _input(self, entry: InputView, inside: tuple[ViewEntry, ...]) -> BoundView:
+        query = parse_stored_query(entry.text)
+        if query is None:
+            raise StatementNotSupported("A statement that is not a query, as the input of a DataFrame,")
+        context = TextContext(
+            current=entry.current, view=self._view_inside(inside), settings=entry.settings, sees_temporary=True
+        )
+        query, functions = self.functions.in_query(query, context)
+        relations = self.relations(query.relations, entry.current, (*inside, entry))
+        return BoundView(entry=entry, query=with_named_markers(query), relations=relations, functions=functions)
+
     def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
+        if isinstance(found, FrameView):
+            return self._frame(found, inside)
         if found.foreign is not None and not found.text:
             raise RestViewNotReadable(str(found.name), ", ".join(found.foreign.dialects) or "none")
         query = parse_stored_query(found.text)
@@ -359,9 +391,10 @@ class Binder:
     def _shown_as(self, entries: Iterable[SecurableEntry], inside: tuple[ViewEntry, ...]) -> str | None:
         """Returns the displayed name for a table in a view's text, if it is not visible to the principal."""
         rights = self.view.rights
-        if rights is None or not inside or all(map(rights.is_visible, entries)):
+        outer = next((each for each in inside if not is_unnamed(each)), None)
+        if rights is None or outer is None or all(map(rights.is_visible, entries)):
             return None
-        return f"a table of {label_of(inside[0])}"
+        return f"a table of {label_of(outer)}"
 
     def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
         """Returns the catalog for names in the innermost view's text: a catalog view is read as its owner."""

@@ -23,6 +23,8 @@ from catalog.lineage.edges import INITIAL_LINEAGE, LineageState
 from catalog.names import TableName
 from catalog.policies.policies import NO_POLICIES, Policies
 from catalog.rest.names import is_rest
+from engine.runtime.dataframe import DataFramePlan
+from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, RowCounts, empty_result
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.statement import Statement
@@ -214,6 +216,11 @@ class BoundView:
         return str(self.entry.name)
 
     @property
+    def is_unnamed(self) -> bool:
+        """Returns whether it is a DataFrame of the statement, or an input of one."""
+        return is_unnamed(self.entry)
+
+    @property
     def columns(self) -> tuple[ColumnInfo, ...]:
         """Returns the columns as they were at the view's creation."""
         return tuple(
@@ -229,6 +236,33 @@ class FileView(ViewEntry):
 
     files: FilesAt
     schema: StructType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameView(ViewEntry):
+    """A temporary view over a DataFrame plan. Without `is_named`, it is the DataFrame of one statement.
+
+    `captured` are the temporary views that its inputs named when it was created: as in Spark, a later view with such a
+    name does not change it, not even the view itself.
+    """
+
+    frame: DataFramePlan
+    is_named: bool = True
+    captured: tuple[ViewEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputView(ViewEntry):
+    """An input of a DataFrame plan, read like a temporary view; `frames` are DataFrames that only its text may name."""
+
+    alias: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    frames: tuple[FrameView, ...]
+
+
+def is_unnamed(entry: SecurableEntry) -> bool:
+    """Returns whether it is the view of a statement's DataFrame, or of an input."""
+    return isinstance(entry, InputView) or (isinstance(entry, FrameView) and not entry.is_named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

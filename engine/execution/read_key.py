@@ -73,9 +73,11 @@ class ReadKey:
 def read_key(
     plan: ReadPlan, facts: SessionFacts, request: StatementRequest, parameters: Sequence[Parameter]
 ) -> ReadKey | None:
-    """Returns None if the result is not cacheable: unversioned files, or rows that differ on each run."""
+    """Returns None if the result is not cacheable: unversioned files, a DataFrame plan, or rows that differ on each run."""
     stamps = [given.rows.stamp for given in plan.given]
     if any(scan.pin is None for scan in plan.scans) or None in stamps:
+        return None
+    if any(view.frame is not None for view in plan.views):
         return None
     variables = request.variables
     settings = sorted(facts.settings.items())

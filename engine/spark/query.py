@@ -488,7 +488,7 @@ def _request(
         "instant_us": request.instant_us,
         "text": plan.text,
         "scans": scan_requests(plan.scans),
-        "views": [asdict(view) for view in plan.views],
+        "views": [_view_request(view) for view in plan.views],
         "given": [given_request(given) for given in plan.given],
         "hidden_relations": list(plan.hidden_relations),
         "parameters": [parameter_request(parameter) for parameter in parameters],
@@ -502,6 +502,11 @@ def _request(
         "announces_rows": False,
         "reports_lineage": False,
     }
+
+
+def _view_request(view: ViewScan) -> dict[str, Any]:
+    parameters = named_by_position(view.parameters) if f":{MARKER}" in view.text else view.parameters
+    return {**asdict(replace(view, parameters=())), "parameters": list(map(parameter_request, parameters))}
 
 
 def _translation(plan: ReadPlan, request: StatementRequest) -> Translation:

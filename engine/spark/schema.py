@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
-from engine.planning.plans.reads import ViewScan
+from engine.planning.plans.reads import FrameInput, FrameScan, ViewScan
 from engine.runtime.jvm_statistics import JvmStatistics
 from engine.runtime.profile import SparkJob, TaskCounts
 from engine.runtime.variables import RowValue, Variable
 
-VERSION = 2
+VERSION = 3
 
 
 class StatementJson(TypedDict):
@@ -179,6 +179,8 @@ _TYPES: Mapping[str, type] = {
     "FORMAT": FormatJson,
     "ROW_TRACKING": RowTrackingJson,
     "VIEW": ViewScan,
+    "FRAME": FrameScan,
+    "FRAME_INPUT": FrameInput,
     "PYTHON_ROWS": PythonRowsJson,
     "PARAMETER": ParameterJson,
     "ROW_VALUE": RowValue,

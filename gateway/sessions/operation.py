@@ -178,6 +178,8 @@ class Operation:
         self.retries: Counter[RetryReason] = Counter()
         # True for a protocol's or the browser's call, rather than a user's statement.
         self.is_call = False
+        # Its text is SQL; otherwise that describes a DataFrame plan.
+        self.is_text = True
         # Committed versions so far, the newest per table.
         self._versions: dict[str, int] = {}
         self._context = self._new_request(result_bytes_max, streams=streams and not whole)

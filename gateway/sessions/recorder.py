@@ -150,7 +150,9 @@ class StatementRecorder:
             records: list[Record] = [] if outcome is None else [outcome]
             if outcome is None and self._versions:
                 records.append(self._read())
-            self._session.append(recorded_statement(self._operation, is_whole=outcome is None), *records)
+            # A DataFrame plan is not recorded: its statement is not run again.
+            is_whole = outcome is None and self._operation.is_text
+            self._session.append(recorded_statement(self._operation, is_whole=is_whole), *records)
         if outcome is None and (outcome := self._outcome()) is not None:  # it ended meanwhile
             self._append_end(outcome)
 

@@ -25,6 +25,7 @@ from catalog.errors import SqlError
 from catalog.store.commit_guard import guarded
 from engine.engine import EngineSession
 from engine.errors.statement_errors import TEXT_LENGTH_MAX
+from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
@@ -93,26 +94,28 @@ class Session:
 
     def execute(
         self,
-        text: str,
+        text: str | DataFramePlan,
         *,
         parameters: Sequence[Parameter] = (),
         timeout_s: float | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
         wanted: WantedResult = ALL_ROWS,
     ) -> Operation:
-        """Starts SQL text; returns immediately. The statement's errors are the operation's, not this call's.
+        """Starts SQL text or a DataFrame plan; returns immediately. The statement's errors are the operation's, not
+        this call's.
 
         A front end that needs the whole result before its response passes `through`, which may truncate the stream; the
         result is then pulled on the statement's own thread, while it still counts as running.
         """
         _ensure_flat(parameters)
-        if len(text) > TEXT_LENGTH_MAX:  # not even held in the queue
+        if isinstance(text, str) and len(text) > TEXT_LENGTH_MAX:  # not even held in the queue
             refused = self._operation(
                 text[:TEXT_CHARACTERS_MAX], _refusal(StatementTooLong(len(text), TEXT_LENGTH_MAX))
             )
             return self._start(refused, class_of(refused.text), timeout_s)
         requested = RequestedStatement(parameters=tuple(parameters), timeout_s=timeout_s, wanted=wanted)
-        return self._start(self._statement(text, requested, through), class_of(text), timeout_s)
+        kind = StatementClass.READ if isinstance(text, DataFramePlan) else class_of(text)
+        return self._start(self._statement(text, requested, through), kind, timeout_s)
 
     def repeat(
         self,
@@ -141,7 +144,7 @@ class Session:
 
     def _statement(
         self,
-        text: str,
+        text: str | DataFramePlan,
         requested: RequestedStatement,
         through: Callable[[ResultStream], ResultStream] | None,
         operation_id: uuid.UUID | None = None,
@@ -167,7 +170,9 @@ class Session:
             return through(stream) if through else stream
 
         streams = wanted.streams and wanted.row_limit is None
-        operation = self._operation(text, run, whole=through is not None, streams=streams, operation_id=operation_id)
+        shown = text.description if isinstance(text, DataFramePlan) else text
+        operation = self._operation(shown, run, whole=through is not None, streams=streams, operation_id=operation_id)
+        operation.is_text = isinstance(text, str)
         operation.requested = requested
         return operation
 

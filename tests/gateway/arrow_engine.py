@@ -34,6 +34,7 @@ from engine.binding.visibility import visible_to
 from engine.editor_help import OWN_FUNCTIONS, user_functions
 from engine.engine import TableCount
 from engine.runtime.activity import ActivitySource, NoActivity
+from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.function_help import FunctionHelp, SqlHelp
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
@@ -324,7 +325,10 @@ class ArrowSession:
             "statement_timeout_s": self.statement_timeout_s,
         }
 
-    def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
+    def execute(
+        self, text: str | DataFramePlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
+        text = text.description if isinstance(text, DataFramePlan) else text
         self.engine.runs.append(Run(text, request, tuple(parameters)))
         request.cancel.on_cancel(self.engine.stall)
         self.engine.stall()

@@ -10,6 +10,7 @@ from typing import Any
 
 from catalog.entries import SchemaMode, TableEntry
 from engine.binding.bound import BoundStatement, BoundTable
+from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultColumn
 from engine.runtime.statement import Statement
 from engine.sql.query.values import ExplainMode
@@ -19,8 +20,26 @@ from engine.tables.scan import Scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FrameInput:
+    """A named table in a DataFrame plan, the relation of the statement that it stands for, and its qualifier."""
+
+    name: str
+    relation: str
+    alias: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameScan:
+    """A DataFrame plan over relations of the statement; `plan` is a `spark.connect.Relation` in base64."""
+
+    plan: str
+    inputs: tuple[FrameInput, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewScan:
-    """A view within a statement, with the name `relation`: the query `text` over relations that precede it.
+    """A view within a statement, with the name `relation`: the query `text`, or `frame`, over relations that precede
+    it.
 
     `columns` has (query column, the view's name for it, its SQL type when the view was created) for each one; empty:
     the query's own.
@@ -44,6 +63,9 @@ class ViewScan:
     # Columns of its query that `*` does not show. The view then reads only scans, and has no columns of its own.
     unlisted_columns: tuple[str, ...] = ()
     schema_mode: SchemaMode = SchemaMode.TYPE_EVOLUTION
+    # Values for the markers in its text.
+    parameters: tuple[Parameter, ...] = ()
+    frame: FrameScan | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ evaluated on hidden rows and its errors would reveal them.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -25,9 +26,11 @@ from engine.binding.bound import (
     BoundRelation,
     BoundTable,
     BoundView,
+    FrameView,
+    InputView,
     tables_of,
 )
-from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
+from engine.planning.plans.reads import FrameInput, FrameScan, ReadPlan, RowScan, ViewScan
 from engine.planning.reads.metadata_rows import metadata_query, metadata_rows
 from engine.planning.reads.narrowing import narrow_relations
 from engine.planning.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_requested_row_ids
@@ -62,6 +65,8 @@ def texts_of(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str
         named = relation.relation if isinstance(relation, BoundInBody) else relation
         if isinstance(named, BoundView):
             yield from texts_of(named.query, named.relations)
+            if isinstance(named.entry, FrameView):
+                yield named.entry.frame.plan.decode("latin-1")
         table = named.table if isinstance(named, BoundChanges) else named
         policy = table.policy if isinstance(table, BoundTable) else None
         for each in (*policy.filters, *(mask for _, mask in policy.masks)) if policy is not None else ():
@@ -143,6 +148,8 @@ class Reading:
                 return self.scans[-1].relation
             case BoundView(entry=entry, rows=GivenRows() as rows):
                 return self._once(entry.name, lambda: self._add_rows(relation.label, rows))
+            case BoundView(entry=FrameView() as entry):
+                return self._frame(relation, entry)
             case BoundView(entry=entry):
                 # A view that a policy reads has no policies below it, while the same view elsewhere may have.
                 policies = tuple(table.policy for table in tables_of((relation,)))
@@ -249,6 +256,41 @@ class Reading:
                 hides_places=view.is_hidden and not is_inner,
                 settings=view.entry.settings,
                 schema_mode=mode,
+            )
+        )
+
+    def _frame(self, view: BoundView, entry: FrameView) -> str:
+        """Adds a DataFrame after its inputs, which have no name that another one could share."""
+        inputs = []
+        for each in view.relations:
+            assert isinstance(each, BoundView) and isinstance(each.entry, InputView)
+            inputs.append(
+                FrameInput(name=each.name.table, relation=self._input(each, each.entry, entry), alias=each.entry.alias)
+            )
+        plan = base64.b64encode(entry.frame.plan).decode()
+        return self._append(
+            ViewScan(
+                relation=self._new_names.new("view"),
+                label=view.label if entry.is_named else entry.frame.description,
+                text="",
+                columns=tuple((column.source, column.name, column.type) for column in entry.columns),
+                temporary=True,
+                settings=entry.settings if entry.is_named else None,
+                schema_mode=entry.schema_mode,
+                frame=FrameScan(plan=plan, inputs=tuple(inputs)),
+            )
+        )
+
+    def _input(self, view: BoundView, entry: InputView, frame: FrameView) -> str:
+        return self._append(
+            ViewScan(
+                relation=self._new_names.new("view"),
+                label=".".join(entry.alias) or entry.name.table,
+                text=self.splice_text(view.query, view.relations),
+                columns=(),
+                temporary=True,
+                settings=frame.settings if frame.is_named else None,
+                parameters=entry.parameters,
             )
         )
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from catalog.names import TableName
 from engine.pruning.predicates import Predicate
+from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.statement import Statement
 from engine.tables.scan import FileFormat
 from engine.types.schema import StructType
@@ -79,7 +80,7 @@ class FilesAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A table reference in a query (not a CTE, not a function), a table's changes or history, or files.
+    """A table reference in a query (not a CTE, not a function), a table's changes or history, files, or a DataFrame.
 
     `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
     and its time travel clause, or the whole `table_changes` or `read_files` call, or
@@ -96,6 +97,7 @@ class Relation:
     changes: ChangeRange | None = None
     files: FilesAt | None = None
     history: HistoryOf | None = None
+    frame: DataFramePlan | None = None
     # Catalog functions, outermost first: the last one's body names the relation, the others call it. The relation then
     # has no position in the text itself.
     functions: tuple[TableName, ...] = ()

@@ -26,7 +26,8 @@ from catalog.conditions import (
 )
 from catalog.entries import SchemaMode, ViewColumn, ViewEntry
 from catalog.names import TableName, ensure_new_part
-from engine.binding.bound import BoundRelation, BoundStatement, BoundView, FileView
+from engine.binding.bound import BoundRelation, BoundStatement, BoundView, FileView, FrameView
+from engine.binding.frames import named_temporary_views, read_by_frame
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import (
     CatalogPlan,
@@ -135,8 +136,14 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         settings=captured_settings(state.values),
         schema_mode=_schema_mode(statement) if altered is None else altered.schema_mode,
     )
+    own = {each.name: getattr(entry, each.name) for each in fields(entry)}
+    if statement.frame is not None:
+        (frame,) = bound.relations
+        assert isinstance(frame, BoundView)
+        captured = {each.name: each for each in named_temporary_views(frame)}
+        own["text"] = statement.frame.description
+        entry = FrameView(**own, frame=statement.frame, captured=tuple(captured.values()))
     if statement.files is not None:
-        own = {each.name: getattr(entry, each.name) for each in fields(entry)}
         entry = FileView(**own, files=statement.files, schema=StructType(table_fields(analyzed.columns or ())))
     if statement.temporary:
         return CreateTemporaryViewPlan(entry=entry, replace=replace, tolerates=statement.if_not_exists)
@@ -200,6 +207,10 @@ def plan_drop_view(bound: BoundStatement, statement: DropView) -> CatalogPlan | 
 
 def _ensure_may_stand_on(name: TableName, relation: BoundRelation, path: tuple[TableName, ...]) -> None:
     if not isinstance(relation, BoundView):
+        return
+    if relation.is_unnamed:
+        for each in read_by_frame(relation):
+            _ensure_may_stand_on(name, each, path)
         return
     path = (*path, relation.entry.name)
     if relation.entry.name == name:

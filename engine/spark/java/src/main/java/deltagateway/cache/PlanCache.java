@@ -107,7 +107,8 @@ public final class PlanCache {
     boolean isCached =
         OptimizerRule.PLAN_CACHE.isEnabled(spark.sessionState().conf())
             && request.given.isEmpty()
-            && Arrays.stream(request.scans).allMatch(scan -> scan.format == null);
+            && Arrays.stream(request.scans).allMatch(scan -> scan.format == null)
+            && Arrays.stream(request.views).allMatch(view -> view.frame == null);
     return isCached ? key(spark, meaning) : null;
   }
 

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
@@ -24,6 +25,7 @@ import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
+import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -101,6 +103,17 @@ public final class PlanGuard {
           "UnresolvedTableValuedFunction",
           "UnresolvedWith");
 
+  /** Operators that only the planner of DataFrames creates. */
+  private static final Set<String> FRAME_OPERATORS =
+      Stream.concat(
+              PARSED_OPERATORS.stream(),
+              Stream.of("DataFrameDropColumns", "Tail", "UnresolvedDeduplicate"))
+          .collect(Collectors.toUnmodifiableSet());
+
+  /** Expressions that only the planner of DataFrames creates. */
+  private static final Set<String> FRAME_EXPRESSIONS =
+      Set.of(CATALYST + "analysis.UnresolvedDataFrameStar");
+
   /** Operators that only the analyzer creates. */
   private static final Set<String> ANALYZED_OPERATORS =
       Set.of(
@@ -145,6 +158,32 @@ public final class PlanGuard {
     new ParsedVisitor(Set.of()).visit(expression);
   }
 
+  /**
+   * Checks an expression whose text came without SQL around it, so that no call in it can be one
+   * that the gateway writes.
+   */
+  public void ensureMayAnalyzeText(Expression expression) {
+    new ParsedVisitor(Set.of(), null, false).visit(expression);
+  }
+
+  /**
+   * Checks the plan of a DataFrame of a statement, in which Spark's planner may have analyzed views
+   * already.
+   */
+  public void ensureMayAnalyzeFrame(LogicalPlan plan, Set<String> relations, String statementId) {
+    new ParsedVisitor(relations, statementId, false).visit(plan);
+  }
+
+  /** Checks the name of a function that a DataFrame calls. */
+  public void ensureFunction(String name) {
+    if (!functions.contains(lower(name))) throw new RejectionException("function", name);
+  }
+
+  /** Checks the name of a table function that a DataFrame calls. */
+  public void ensureTableFunction(String name) {
+    if (!tableFunctions.contains(lower(name))) throw new RejectionException("table function", name);
+  }
+
   public void ensureMayRun(LogicalPlan plan, String statementId) {
     new AnalyzedVisitor(statementId).visit(plan);
   }
@@ -159,21 +198,39 @@ public final class PlanGuard {
 
   private final class ParsedVisitor extends TreeVisitor {
     private final Set<String> relations;
+
+    /** Id of the statement whose DataFrame it is; null for a text. */
+    private final String frameOf;
+
+    private final boolean mayCallBodies;
     private Set<String> definitions = Set.of();
 
     ParsedVisitor(Set<String> relations) {
+      this(relations, null, true);
+    }
+
+    ParsedVisitor(Set<String> relations, String frameOf, boolean mayCallBodies) {
       this.relations = relations;
+      this.frameOf = frameOf;
+      this.mayCallBodies = mayCallBodies;
     }
 
     @Override
     public void visit(TreeNode<?> node) {
-      if (node instanceof LogicalPlan plan) ensureOperator(plan, PARSED_OPERATORS);
-      else ensureExpression(node);
+      if (frameOf != null && node instanceof View) {
+        new AnalyzedVisitor(frameOf).visit(node);
+        return;
+      }
+      if (node instanceof LogicalPlan plan)
+        ensureOperator(plan, frameOf == null ? PARSED_OPERATORS : FRAME_OPERATORS);
+      else if (frameOf == null || !FRAME_EXPRESSIONS.contains(node.getClass().getName()))
+        ensureExpression(node);
       if (node instanceof UnresolvedRelation relation) ensureBound(relation);
       if (node instanceof UnresolvedTableValuedFunction function
-          && !FunctionBodies.isCall(function))
+          && !(mayCallBodies && FunctionBodies.isCall(function)))
         ensureListed(function, function.name(), tableFunctions, "table function");
-      if (node instanceof UnresolvedFunction function && !FunctionBodies.isCall(function))
+      if (node instanceof UnresolvedFunction function
+          && !(mayCallBodies && FunctionBodies.isCall(function)))
         ensureListed(function, function.nameParts(), functions, "function");
       if (node instanceof UnresolvedGenerator generator)
         ensureListed(generator, generator.name().nameParts(), functions, "function");

@@ -27,7 +27,9 @@ public enum Schema {
       "base_row_id default_row_commit_version row_id_column row_commit_version_column field_ids"),
   VIEW(
       "relation label text columns temporary is_barrier is_hidden hides_places settings"
-          + " unlisted_columns schema_mode"),
+          + " unlisted_columns schema_mode parameters frame"),
+  FRAME("plan inputs"),
+  FRAME_INPUT("name relation alias"),
   PYTHON_ROWS("relation columns keys costly paths is_stamped"),
   PARAMETER("name value type ?text ?row_value"),
   ROW_VALUE("row_type row column"),
@@ -54,7 +56,7 @@ public enum Schema {
   JOB("id began_ms ended_ms stages tasks failed_tasks has_succeeded");
 
   /** Version of all of these, which Python compares when it starts Java. */
-  public static final int VERSION = 2;
+  public static final int VERSION = 3;
 
   private static final List<Schema> CALLBACKS =
       List.of(

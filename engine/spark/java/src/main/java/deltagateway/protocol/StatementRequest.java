@@ -2,7 +2,9 @@ package deltagateway.protocol;
 
 import static java.util.function.Function.identity;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -32,7 +34,15 @@ import org.apache.spark.sql.types.StructType;
  * Request of one statement: one JSON text ({@link Schema#STATEMENT}), so that it takes one call.
  */
 public final class StatementRequest {
-  public static final ObjectMapper JSON = new ObjectMapper();
+  /** Characters of a text, as of a DataFrame of 32 MB in base64. */
+  private static final int TEXT_MAX = 64 << 20;
+
+  public static final ObjectMapper JSON =
+      new ObjectMapper(
+          JsonFactory.builder()
+              .streamReadConstraints(
+                  StreamReadConstraints.builder().maxStringLength(TEXT_MAX).build())
+              .build());
 
   /** Fields that differ between requests of the same meaning. */
   private static final List<String> RUN_FIELDS =
@@ -377,6 +387,12 @@ public final class StatementRequest {
     /** Mode of Spark's `WITH SCHEMA`. */
     public final String schemaMode;
 
+    /** Values for markers in its query. */
+    public final JsonNode parameters;
+
+    /** DataFrame that it is instead of a query; null if it has a query. */
+    public final Frame frame;
+
     View(JsonNode node) {
       Schema.VIEW.check(node);
       relation = node.get("relation").textValue();
@@ -390,6 +406,9 @@ public final class StatementRequest {
       unlistedColumns = textSet(node.get("unlisted_columns"));
       columns = items(node.get("columns")).map(View::column).toList();
       schemaMode = node.get("schema_mode").textValue();
+      parameters = node.get("parameters");
+      parameters.forEach(Schema.PARAMETER::check);
+      frame = node.get("frame").isNull() ? null : Frame.of(node.get("frame"));
     }
 
     private static Column column(JsonNode parts) {
@@ -399,4 +418,26 @@ public final class StatementRequest {
 
     public record Column(String source, String name, String type) {}
   }
+
+  /**
+   * DataFrame over relations of the statement: a relation of Spark Connect in base64, and its named
+   * tables by their names.
+   */
+  public record Frame(String plan, Map<String, FrameInput> inputs) {
+    static Frame of(JsonNode node) {
+      Schema.FRAME.check(node);
+      Map<String, FrameInput> inputs = new HashMap<>();
+      for (JsonNode input : node.get("inputs")) {
+        Schema.FRAME_INPUT.check(input);
+        List<String> alias = List.of(texts(input.get("alias")));
+        inputs.put(
+            input.get("name").textValue(),
+            new FrameInput(input.get("relation").textValue(), alias));
+      }
+      return new Frame(node.get("plan").textValue(), inputs);
+    }
+  }
+
+  /** Relation of a named table; its alias begins with the catalog, and may be empty. */
+  public record FrameInput(String relation, List<String> alias) {}
 }

@@ -11,6 +11,7 @@ import deltagateway.analysis.TableRelations;
 import deltagateway.analysis.Volatility;
 import deltagateway.cache.CachedPlan;
 import deltagateway.cache.PlanCache;
+import deltagateway.connect.DataFramePlans;
 import deltagateway.guard.FilePathMasking;
 import deltagateway.guard.PlanGuard;
 import deltagateway.guard.SecurityBarrierViews;
@@ -43,6 +44,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.apache.spark.SparkContext;
@@ -445,9 +447,7 @@ public final class StatementExecution {
 
   /** Returns the rows of a view's text, which has to pass both checks too. */
   private LogicalPlan rows(StatementRequest.View view) throws Exception {
-    LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
-    textVolatility = Volatility.both(textVolatility, Volatility.of(parsed));
-    guard.ensureMayAnalyze(parsed, request.relations());
+    LogicalPlan parsed = view.frame == null ? parsed(view) : parsedFrame(view.frame);
     relations();
     QueryExecution execution;
     if (view.isTemporary) {
@@ -458,6 +458,25 @@ public final class StatementExecution {
     }
     guard.ensureMayRun(execution.analyzed(), request.id);
     return execution.analyzed();
+  }
+
+  private LogicalPlan parsed(StatementRequest.View view) throws Exception {
+    String ofText = Volatility.ofText(view.text, view.parameters);
+    LogicalPlan parsed = ParameterMarkers.parse(spark, view.text, view.parameters, timeZone);
+    textVolatility = Volatility.both(textVolatility, Volatility.both(ofText, Volatility.of(parsed)));
+    guard.ensureMayAnalyze(parsed, request.relations());
+    return parsed;
+  }
+
+  private LogicalPlan parsedFrame(StatementRequest.Frame frame) throws Exception {
+    textVolatility = Volatility.NEVER;
+    LogicalPlan parsed = DataFramePlans.parse(spark, guard, frame, request);
+    Set<String> inputs =
+        frame.inputs().values().stream()
+            .map(input -> lower(input.relation()))
+            .collect(Collectors.toSet());
+    guard.ensureMayAnalyzeFrame(parsed, inputs, request.id);
+    return parsed;
   }
 
   /**
