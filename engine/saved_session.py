@@ -26,7 +26,8 @@ from catalog.entries import FunctionEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import TableName, fold
 from catalog.store.entry_json import MalformedEntry, from_json, to_json
-from engine.binding.bound import FileView
+from engine.binding.bound import FileView, FrameView
+from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState, is_of_session
 from engine.runtime.settings import parse_setting
@@ -35,8 +36,9 @@ from engine.sql.query.values import FilesAt
 from engine.tables.scan import FileFormat, FileKind
 from engine.types.schema import parse_schema
 
-# The field of a view with its files.
+# The fields of a view with its files, and with its DataFrame.
 _FILES = "files"
+_FRAME = "frame"
 
 
 class _SavedVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,6 +60,41 @@ class _SavedFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recursive: bool
     schema: str | None
     columns: str
+
+
+class _SavedInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields of `PlanInput`."""
+
+    name: str
+    text: str
+    parameters: tuple[_SavedParameter, ...]
+    alias: tuple[str, ...]
+    frames: tuple[tuple[str, _SavedPlan], ...]
+
+
+class _SavedParameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields of `Parameter`."""
+
+    value: str | None
+    sql_type: str
+    name: str | None
+    row_value: RowValue | None
+    members: tuple[_SavedParameter, ...] | None
+
+
+class _SavedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields of `DataFramePlan`."""
+
+    plan: bytes
+    inputs: tuple[_SavedInput, ...]
+    description: str
+
+
+class _SavedFrame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields of `FrameView`."""
+
+    plan: _SavedPlan
+    captured: list[dict[str, object]]
 
 
 class _RowType(msgspec.Struct, frozen=True):
@@ -134,14 +171,29 @@ def _view_json(entry: ViewEntry) -> dict[str, object]:
             schema=None if files.schema is None else files.schema.to_json(),
             columns=entry.schema.to_json(),
         )
+    if isinstance(entry, FrameView):
+        plan = msgspec.convert(msgspec.to_builtins(entry.frame), _SavedPlan)
+        found[_FRAME] = msgspec.to_builtins(_SavedFrame(plan=plan, captured=list(map(_view_json, entry.captured))))
     return found
 
 
 def _view(value: Mapping[str, object]) -> tuple[str, ViewEntry]:
     """Returns a temporary view with its folded name; raises `MalformedEntry`, and the errors of schemas."""
-    entry = from_json({key: each for key, each in value.items() if key != _FILES})
+    entry = _any_view(value)
+    return _temporary_key(entry.name), entry
+
+
+def _any_view(value: Mapping[str, object]) -> ViewEntry:
+    """Returns a view, which may be a global one that a view of the session has captured."""
+    entry = from_json({key: each for key, each in value.items() if key not in (_FILES, _FRAME)})
     if not isinstance(entry, ViewEntry):
         raise MalformedEntry(f"{value.get('kind')!r} is not a view")
+    own = {each.name: getattr(entry, each.name) for each in fields(entry)}
+    if _FRAME in value:
+        saved_frame = msgspec.convert(value[_FRAME], _SavedFrame)
+        plan = msgspec.convert(msgspec.to_builtins(saved_frame.plan), DataFramePlan)
+        captured = tuple(_any_view(each) for each in saved_frame.captured)
+        entry = FrameView(**own, frame=plan, captured=captured)
     if _FILES in value:
         saved = msgspec.convert(value[_FILES], _SavedFiles)
         files = FilesAt(
@@ -150,9 +202,8 @@ def _view(value: Mapping[str, object]) -> tuple[str, ViewEntry]:
             recursive=saved.recursive,
             schema=None if saved.schema is None else parse_schema(saved.schema),
         )
-        own = {each.name: getattr(entry, each.name) for each in fields(entry)}
         entry = FileView(**own, files=files, schema=parse_schema(saved.columns))
-    return _temporary_key(entry.name), entry
+    return entry
 
 
 def _function(value: Mapping[str, object]) -> tuple[str, FunctionEntry]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from catalog.entries import SchemaMode
 from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.statement import Statement
+from engine.sql.query.dataframes import dataframe_query
 from engine.sql.query.values import FilesAt, Properties, Query
 from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
 
@@ -42,6 +43,16 @@ class CreateView(Statement):
     comment: str | None = None
     properties: Properties = ()
     schema_mode: SchemaMode | None = None
+
+
+def create_dataframe_view(
+    view_parts: tuple[str, ...], frame: DataFramePlan, *, or_replace: bool, shared: bool = False
+) -> CreateView:
+    """Returns the statement that creates a temporary view over a DataFrame; `shared`: a global one."""
+    query = dataframe_query(frame)
+    return CreateView(
+        view_parts=view_parts, query=query, frame=frame, or_replace=or_replace, temporary=True, shared=shared
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,8 +50,8 @@ final class AllowedMessages {
                   + " Deduplicate Drop Filter Hint Join Join.JoinDataType LateralJoin Limit"
                   + " LocalRelation NADrop NAFill NAReplace NAReplace.Replacement Offset Project"
                   + " Range Repartition RepartitionByExpression Sample"
-                  + " SetOperation Sort StatDescribe StatFreqItems StatSampleBy"
-                  + " StatSampleBy.Fraction StatSummary SubqueryAlias Tail ToDF ToSchema Unpivot"
+                  + " SetOperation Sort StatDescribe StatFreqItems StatSummary"
+                  + " SubqueryAlias Tail ToDF ToSchema Unpivot"
                   + " Unpivot.Values UnresolvedTableValuedFunction WithColumns WithColumnsRenamed"
                   + " WithColumnsRenamed.Rename WithColumnsRenamed.RenameColumnsMapEntry"
                   + " WithRelations",
