@@ -189,7 +189,7 @@ def _clauses(head: str, actions: Iterable[pb2.Expression], alias: str) -> Iterab
 
 
 def _action(action: pb2.MergeAction, alias: str) -> str:
-    pairs = [(expression_sql(one.key), expression_sql(one.value, alias)) for one in action.assignments]
+    pairs = [(_column(one.key), expression_sql(one.value, alias)) for one in action.assignments]
     match action.action_type:
         case _Action.ACTION_TYPE_DELETE:
             return "DELETE"
@@ -203,6 +203,17 @@ def _action(action: pb2.MergeAction, alias: str) -> str:
             return f"INSERT ({_joined([key for key, _ in pairs])}) VALUES ({_joined([value for _, value in pairs])})"
         case _:  # a member of a protobuf oneof, or none
             raise ConnectPlanInvalid("a merge has an unknown action")
+
+
+def _column(key: pb2.Expression) -> str:
+    """Returns the assigned column, which clients also send as text."""
+    match key.WhichOneof("expr_type"):
+        case "expression_string":
+            return quote_name(key.expression_string.expression)
+        case "unresolved_attribute":
+            return quote_name(key.unresolved_attribute.unparsed_identifier)
+        case _:  # a member of a protobuf oneof, or none
+            raise ConnectPlanInvalid("a merge assigns a value to something else than a column")
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -152,13 +152,15 @@ def test_merge_is_its_statement() -> None:
     update.action_type = pb2.MergeAction.ACTION_TYPE_UPDATE
     update.condition.CopyFrom(_expression(F.col("src.n") > 1))
     update.assignments.add(key=_expression(F.col("n")), value=_expression(F.col("src.n") + 1))
+    update.assignments.add(key=_expression(F.expr("t.m")), value=_expression(F.expr("src.m")))
     command.match_actions.add().merge_action.action_type = pb2.MergeAction.ACTION_TYPE_DELETE
     command.not_matched_actions.add().merge_action.action_type = pb2.MergeAction.ACTION_TYPE_INSERT_STAR
     gone = command.not_matched_by_source_actions.add().merge_action
     gone.action_type = pb2.MergeAction.ACTION_TYPE_DELETE
     assert merge_text(command, "`v`") == (
         "MERGE WITH SCHEMA EVOLUTION INTO `s`.`t` USING `v` AS `src` ON (t.id = src.id) "
-        "WHEN MATCHED AND (`src`.`n` > CAST('1' AS int)) THEN UPDATE SET `n` = (`src`.`n` + CAST('1' AS int)) "
+        "WHEN MATCHED AND (`src`.`n` > CAST('1' AS int)) THEN "
+        "UPDATE SET `n` = (`src`.`n` + CAST('1' AS int)), `t`.`m` = (src.m) "
         "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE"
     )
 
