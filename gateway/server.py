@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import ModuleType
+from typing import Any
 from urllib.parse import urlsplit
 
 from catalog.conditions import ConnectNotInstalled, StateFolderNotUsable
@@ -299,13 +299,15 @@ class Server:
         port = ThriftSettings(tls=tls, listener=listener)
         thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, port, self._on_death)
         parts.callback(thrift.stop)
+        connect = self._make_connect(connect_module, registry, authenticator, tls, parts)
         if state is not None and call_signer is not None:
             self._lifecycle.forwarder = Forwarder(state, call_signer, registry, max(1, config.http_threads // 2))
             calls.forwarder = thrift.service.forwarder = self._lifecycle.forwarder
             front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service}
+            front_ends |= {} if connect is None else {connect_module.FRONT_END: connect.service}
             self._continue_sessions(Recovery(registry, state, front_ends), registry.threads, state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
-        connect_port = self._start_connect(connect_module, registry, authenticator, tls, parts)
+        connect_port = None if connect is None else connect.start()
         ports = Ports(thrift=thrift.start(), http=http.port, connect=connect_port)
         calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
@@ -317,23 +319,18 @@ class Server:
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         return KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
 
-    def _start_connect(
-        self,
-        module: ModuleType | None,
-        registry: Registry,
-        authenticator: Authenticator,
-        tls: TlsServer | None,
-        parts: ExitStack,
-    ) -> int | None:
-        """Opens the Spark Connect port, if there is a module for it, and returns its number."""
+    def _make_connect(
+        self, module: Any, registry: Registry, authenticator: Authenticator, tls: TlsServer | None, parts: ExitStack
+    ) -> Any:
+        """Returns the server of the Spark Connect port, from its `module`; None if the port is closed."""
         if module is None:
             return None
         config, limits = self._config.server, module.ConnectSettings(tls=tls)
         server = module.ConnectServer(registry, authenticator, config.host, config.connect_port, limits, self._on_death)
         parts.callback(server.stop)
-        return int(server.start())
+        return server
 
-    def _load_connect(self) -> ModuleType | None:
+    def _load_connect(self) -> Any:
         """Returns the module of the Spark Connect port; None if the port is closed. Raises `ConnectNotInstalled`."""
         config = self._config.server
         if config.connect_port < 0:

@@ -93,6 +93,11 @@ class ClientSessions:
         self._closed: OrderedDict[_Key, None] = OrderedDict()
         self._lock = threading.Lock()
 
+    @property
+    def is_suspended(self) -> bool:
+        """Returns True if the sessions were left to another process."""
+        return self._registry.is_suspended
+
     def find(self, client_id: str, identity: Identity, observed: str, origin: Origin) -> ClientSession:
         """Returns the session, opened if the client has not observed one with this id (`observed` is empty).
 
@@ -142,6 +147,14 @@ class ClientSessions:
             if self._current(place, key, identity) is not None:
                 raise ConnectPlanInvalid(f"a session with the id {new_id} exists")
             place.found = ClientSession(key[1], self._open(key[1], identity, origin, client.session))
+            return place.found
+
+    def adopt(self, session: Session) -> ClientSession:
+        """Returns the session that a former process had opened for a client."""
+        client_id = str(session.client.get(_CLIENT_ID))
+        with self._place((session.identity.owner, client_id)) as place:
+            if place.found is None or place.found.session is not session:
+                place.found = ClientSession(client_id, session)
             return place.found
 
     def look_after(self, detached_s: float) -> None:

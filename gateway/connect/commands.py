@@ -77,7 +77,8 @@ class Statements:
                 show = Show.of(relation.show_string)
                 query = query_of(relation.show_string.input)
                 wanted = WantedResult(row_limit=show.rows_wanted)
-                return self._execute(query, wanted, lambda stream: shown_result(show, stream)), rows
+                shown = Rows(self.chunk_bytes, is_shown=True)
+                return self._execute(query, wanted, lambda stream: shown_result(show, stream)), shown
             case "catalog":
                 stream = CatalogCalls(self.session, self.is_active).answer(relation.catalog)
                 return self.session.answer(f"Catalog.{relation.catalog.WhichOneof('cat_type')}", stream), rows
@@ -99,9 +100,8 @@ class Statements:
                 "A DataFrame as an argument of another statement than a query", "Use createOrReplaceTempView."
             )
         found = sql_input(sql)
-        return self._execute(Query(found.text, found.parameters), WantedResult(has_counts=True), _unchanged), SqlResult(
-            None
-        )
+        query, wanted = Query(found.text, found.parameters), WantedResult(has_counts=True)
+        return self._execute(query, wanted, whole), SqlResult(None)
 
     def _view(self, command: pb2.CreateDataFrameViewCommand) -> Started:
         statement = CreateView(
@@ -160,7 +160,8 @@ class Statements:
         return self.session.execute(query.statement, parameters=query.parameters, wanted=wanted, through=through)
 
 
-def _unchanged(stream: ResultStream) -> ResultStream:
+def whole(stream: ResultStream) -> ResultStream:
+    """Returns the stream, of which all rows are read before the statement counts as ended."""
     return stream
 
 

@@ -11,6 +11,7 @@ server that has the operation, and nothing is kept per response: rows are read a
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,9 +60,12 @@ class Reply(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The schema, then all rows in batches; `chunk_bytes` None: the client does not assemble chunks."""
+    """The schema, then all rows in batches; `chunk_bytes` None: the client does not assemble chunks. `is_shown`: the
+    result is the text of `show()`, which is made while the statement runs.
+    """
 
     chunk_bytes: int | None
+    is_shown: bool = False
 
     def following(self, operation: Operation, last: Position | None) -> Sent | None:
         if last is None:
@@ -118,6 +122,34 @@ class Nothing:
 
     def following(self, operation: Operation, last: Position | None) -> Sent | None:
         return None
+
+
+_CHUNK_BYTES, _KIND = "chunk_bytes", "reply"
+
+
+def saved_reply(reply: Reply) -> dict[str, object] | None:
+    """Returns a reply as JSON, from which another process can continue; None if the client has to start again."""
+    match reply:
+        case Rows(chunk_bytes=size, is_shown=False):
+            return {_KIND: "rows", _CHUNK_BYTES: size}
+        case SqlResult(relation=None):
+            return {_KIND: "sql"}
+        case Nothing():
+            return {_KIND: "nothing"}
+        case _:  # one that only this process can continue
+            return None
+
+
+def restored_reply(saved: Mapping[str, object]) -> Reply:
+    """Returns the reply of :func:`saved_reply`."""
+    match saved.get(_KIND):
+        case "rows":
+            size = saved.get(_CHUNK_BYTES)
+            return Rows(size if isinstance(size, int) else None)
+        case "sql":
+            return SqlResult(None)
+        case _:  # "nothing"
+            return Nothing()
 
 
 def chunk_bytes(options: pb2.ResultChunkingOptions | None) -> int | None:

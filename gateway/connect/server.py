@@ -17,7 +17,7 @@ import grpc
 
 from catalog.conditions import PortInUse
 from gateway.authenticators.exchange import Authenticator
-from gateway.connect.client_sessions import ClientSessions
+from gateway.connect.client_sessions import WIRE, ClientSessions
 from gateway.connect.executions import DETACHED_S, STREAM_S
 from gateway.connect.proto import pb2
 from gateway.connect.rpc import SERVICE, Rpc
@@ -29,6 +29,8 @@ from gateway.sessions.bounded import EngineCalls
 
 logger = logging.getLogger(__name__)
 
+# The name in the options of its statements, for their recovery.
+FRONT_END = WIRE
 _LOOK_AFTER_S = 1.0
 _STOP_S = 5.0
 
@@ -84,12 +86,12 @@ class ConnectServer:
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._host, self._port = host, port
         self._sessions = ClientSessions(registry, EngineCalls(16))
-        self._service = Service(self._sessions, self._settings.stream_s)
+        self.service = Service(self._sessions, self._settings.stream_s)
         rpc = Rpc(authenticator, is_encrypted=self._settings.tls is not None)
         self._threads = ThreadPoolExecutor(self._settings.calls_max, thread_name_prefix="connect")
         self._server = grpc.server(
             self._threads,
-            handlers=[grpc.method_handlers_generic_handler(SERVICE, _handlers(self._service, rpc))],
+            handlers=[grpc.method_handlers_generic_handler(SERVICE, _handlers(self.service, rpc))],
             options=self._settings.options,
             maximum_concurrent_rpcs=self._settings.calls_max,
         )

@@ -15,26 +15,31 @@ from __future__ import annotations
 import hashlib
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from catalog.conditions import (
     ConnectFeatureNotSupported,
     ConnectNotReattachable,
     ConnectOperationExists,
     ConnectPlanInvalid,
+    ServerDraining,
 )
 from gateway.connect.analysis import Analysis
-from gateway.connect.client_sessions import ClientSession, ClientSessions
-from gateway.connect.commands import Statements
+from gateway.connect.client_sessions import WIRE, ClientSession, ClientSessions
+from gateway.connect.commands import Statements, whole
 from gateway.connect.errors import error_details
 from gateway.connect.executions import STREAM_S, Execution
 from gateway.connect.plans import operation_of
 from gateway.connect.proto import pb2
-from gateway.connect.replies import Position, chunk_bytes
+from gateway.connect.replies import Position, Reply, SqlResult, chunk_bytes, restored_reply, saved_reply
 from gateway.connect.rpc import Call, StatementFailed
 from gateway.connect.settings import configure
+from gateway.recovery import Attach, Through
+from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
+from gateway.sessions.session import Session
 
 _Status = pb2.GetStatusResponse.OperationStatus
 _STATES = {
@@ -48,6 +53,7 @@ _STATES = {
     OperationState.CLOSED: _Status.OPERATION_STATE_UNKNOWN,
 }
 _TAGS_MAX = 100
+_FRONT_END, _OPERATION, _DIGEST = "front_end", "operation_id", "digest"
 
 
 @dataclass(slots=True)
@@ -179,11 +185,37 @@ class Service:
                 siblings=client.executions,
             )
             client.executions[operation_id] = execution
+            self._record(execution)
             return execution
         finally:
             with self._started:
                 self._starting.discard(key)
                 self._started.notify_all()
+
+    def _record(self, execution: Execution) -> None:
+        """Records a statement before its client gets a response: after a crash the client repeats a request of which
+        it has no response, which must not write twice. A DataFrame's query is run again instead.
+        """
+        operation, reply = execution.operation, saved_reply(execution.reply)
+        if reply is None or operation.is_call or not operation.is_text or not execution.is_reattachable:
+            return
+        saved = {_FRONT_END: WIRE, _OPERATION: execution.operation_id, _DIGEST: execution.digest.hex(), **reply}
+        operation.options = lambda: saved
+        operation.recorder.record()
+
+    def through(self, session: Session, options: Mapping[str, object]) -> tuple[Through | None, Attach]:
+        """Returns what a restored statement requires; see `FrontEnd`."""
+        reply = restored_reply(options)
+        return whole if isinstance(reply, SqlResult) else None, partial(self._attach, session, options, reply)
+
+    def _attach(self, session: Session, options: Mapping[str, object], reply: Reply, operation: Operation) -> None:
+        client = self.sessions.adopt(session)
+        operation_id = str(options.get(_OPERATION))
+        digest = bytes.fromhex(str(options.get(_DIGEST)))
+        operation.options = lambda: dict(options)
+        client.executions[operation_id] = Execution(
+            operation_id, operation, session, reply, digest, is_reattachable=True, siblings=client.executions
+        )
 
     def _stream(
         self, client: ClientSession, execution: Execution, last: Position | None, call: Call
@@ -194,6 +226,8 @@ class Service:
                 response.response_id = position.response_id(execution.operation_id)
                 yield _identified(response, client)
         except Exception as error:
+            if self.sessions.is_suspended:  # another process continues with the statement
+                raise ServerDraining() from error
             if execution.operation.error is not None:
                 raise StatementFailed(execution.operation.error) from error
             raise
