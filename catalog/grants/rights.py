@@ -101,7 +101,7 @@ def _with_groups(state: CatalogState, own: set[Principal]) -> frozenset[Principa
 
 
 def kind_of(entry: SecurableEntry) -> Kind:
-    return _KINDS[type(entry)]
+    return next(_KINDS[each] for each in type(entry).__mro__ if each in _KINDS)
 
 
 _KINDS: dict[type[SecurableEntry], Kind] = {

@@ -53,6 +53,7 @@ from engine.binding.bound import (
     InputView,
     NamedRelation,
     PathOwner,
+    is_unnamed,
     references,
     tables_of,
 )
@@ -279,7 +280,7 @@ class Binder:
             raise TimeTravelOnView(str(found.name))
         if is_system_schema(found.name.schema_name):
             return self.system(found)
-        names = [each.name for each in inside]
+        names = [each.name for each in inside if not is_unnamed(each)]
         if found.name in names and captured is None:
             raise RecursiveView(str(found.name), " -> ".join(map(str, (*names, found.name))))
         if len(inside) >= VIEW_DEPTH_MAX:
@@ -386,9 +387,10 @@ class Binder:
     def _shown_as(self, entries: Iterable[SecurableEntry], inside: tuple[ViewEntry, ...]) -> str | None:
         """Returns the displayed name for a table in a view's text, if it is not visible to the principal."""
         rights = self.view.rights
-        if rights is None or not inside or all(map(rights.is_visible, entries)):
+        outer = next((each for each in inside if not is_unnamed(each)), None)
+        if rights is None or outer is None or all(map(rights.is_visible, entries)):
             return None
-        return f"a table of {label_of(inside[0])}"
+        return f"a table of {label_of(outer)}"
 
     def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
         """Returns the catalog for names in the innermost view's text: a catalog view is read as its owner."""

@@ -218,7 +218,7 @@ class BoundView:
     @property
     def is_unnamed(self) -> bool:
         """Returns whether it is a DataFrame of the statement, or an input of one."""
-        return isinstance(self.entry, InputView) or (isinstance(self.entry, FrameView) and not self.entry.is_named)
+        return is_unnamed(self.entry)
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
@@ -258,6 +258,11 @@ class InputView(ViewEntry):
     alias: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     frames: tuple[FrameView, ...]
+
+
+def is_unnamed(entry: SecurableEntry) -> bool:
+    """Returns whether it is the view of a statement's DataFrame, or of an input."""
+    return isinstance(entry, InputView) or (isinstance(entry, FrameView) and not entry.is_named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from engine.runtime.dataframe import DataFramePlan, PlanInput
-
-pytest.importorskip("grpc")
-
+import pyspark.sql.connect.proto as connect_proto
 from pyspark.sql.connect import functions
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.session import SparkSession
+
+from engine.runtime.dataframe import DataFramePlan, PlanInput
 
 
 class NoServer:
@@ -35,6 +32,7 @@ CLIENT._client = NoServer()
 CLIENT._session_id = NoServer._session_id
 CLIENT._timezone = "UTC"
 F: Any = functions
+proto: Any = connect_proto
 
 
 def input_table(number: int = 0) -> DataFrame:

@@ -349,14 +349,14 @@ def test_equal_plans_over_other_inputs_have_their_own_rows(session: LakeSession)
 def test_session_with_a_view_over_a_dataframe_continues_in_another_process(
     engine: LakeEngine, session: LakeSession
 ) -> None:
-    marked = PlanInput(
+    low = PlanInput(
         name="gateway_input_0",
         text="SELECT * FROM v WHERE a > :low",
         alias=("v",),
         parameters=(Parameter(name="low", value="1", sql_type="int"),),
     )
     create(session, "v", plan(input_table().select("a"), T))
-    create(session, "w", plan(input_table().select("v.a").orderBy("a"), marked))
+    create(session, "w", plan(input_table().select("v.a").orderBy("a"), low))
     run(session, "CREATE OR REPLACE TEMPORARY VIEW v AS SELECT 0 AS a")
     saved = json.loads(json.dumps(session.saved_state()))
     restored = engine.restore_session(Identity("ann"), saved)

@@ -77,6 +77,8 @@ CALLED = {
     "org.apache.spark.sql.internal.SessionState": "executePlan(LogicalPlan,Enumeration$Value)",
     "org.apache.spark.sql.execution.SQLExecution$": "withNewExecutionId(QueryExecution,Option,Function0)",
     "org.apache.spark.sql.catalyst.parser.ParserInterface": "parsePlanWithParameters(String,ParameterContext)",
+    "org.apache.spark.sql.connect.planner.SparkConnectPlanner": "transformRelation(Relation)",
+    "org.apache.spark.sql.connect.service.SessionHolder$": "apply(String,String,SparkSession)",
 }
 
 # Private fields that are set or read, by class. Without them all works, only slower, and nothing would show it.

@@ -31,17 +31,18 @@ public final class DataFramePlans {
    * analyzes the inputs of some relations.
    */
   public static LogicalPlan parse(
-      SparkSession spark, PlanGuard guard, StatementRequest.Frame frame, StatementRequest request)
-      throws IOException {
+      SparkSession spark, PlanGuard guard, StatementRequest.Frame frame, StatementRequest request) {
     CodedInputStream bytes = CodedInputStream.newInstance(Base64.getDecoder().decode(frame.plan()));
     bytes.setRecursionLimit(DEPTH_MAX);
-    Relation relation = Relation.parseFrom(bytes);
-    Relation checked = new AllowedMessages(spark, guard, frame.inputs()).relation(relation);
     SessionHolder holder = SessionHolder.apply(request.principal, request.id, spark);
     try {
+      Relation relation = Relation.parseFrom(bytes);
+      Relation checked = new AllowedMessages(spark, guard, frame.inputs()).relation(relation);
       return new SparkConnectPlanner(holder, ScalaConversions.none()).transformRelation(checked);
+    } catch (IOException failure) {
+      throw new RejectionException("DataFrame", "that is malformed or too deep");
     } catch (StackOverflowError failure) {
-      throw new RejectionException("DataFrame", "with too many levels");
+      throw new RejectionException("DataFrame", "that is too deep");
     }
   }
 }
