@@ -296,9 +296,7 @@ class Server:
         registry.tracer, registry.state = tracer, state
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
-        port = ThriftSettings(tls=tls, listener=listener)
-        thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, port, self._on_death)
-        parts.callback(thrift.stop)
+        thrift = self._make_thrift(registry, authenticator, ThriftSettings(tls=tls, listener=listener), parts)
         connect = self._make_connect(connect_module, registry, authenticator, tls, parts)
         if state is not None and call_signer is not None:
             self._lifecycle.forwarder = Forwarder(state, call_signer, registry, max(1, config.http_threads // 2))
@@ -318,6 +316,14 @@ class Server:
         config = self._config.server
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         return KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
+
+    def _make_thrift(
+        self, registry: Registry, authenticator: Authenticator, settings: ThriftSettings, parts: ExitStack
+    ) -> ThriftServer:
+        config = self._config.server
+        server = ThriftServer(registry, authenticator, config.host, config.thrift_port, settings, self._on_death)
+        parts.callback(server.stop)
+        return server
 
     def _make_connect(
         self, module: Any, registry: Registry, authenticator: Authenticator, tls: TlsServer | None, parts: ExitStack

@@ -35,7 +35,7 @@ from gateway.connect.plans import operation_of
 from gateway.connect.proto import pb2
 from gateway.connect.replies import Position, Reply, SqlResult, chunk_bytes, restored_reply, saved_reply
 from gateway.connect.rpc import Call, StatementFailed
-from gateway.connect.settings import configure
+from gateway.connect.settings import Configuration, ServerZone
 from gateway.recovery import Attach, Through
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
@@ -62,6 +62,7 @@ class Service:
 
     sessions: ClientSessions
     stream_s: float = STREAM_S
+    zone: ServerZone = field(default_factory=ServerZone)
     _starting: set[tuple[str, str]] = field(default_factory=set)
     _started: threading.Condition = field(default_factory=threading.Condition)
 
@@ -120,7 +121,7 @@ class Service:
 
     def config(self, request: pb2.ConfigRequest, call: Call) -> pb2.ConfigResponse:
         client = self._session(request, call)
-        return _identified(configure(client.session, request.operation), client)
+        return _identified(Configuration(client.session, self.zone).answer(request.operation), client)
 
     def release_session(self, request: pb2.ReleaseSessionRequest, call: Call) -> pb2.ReleaseSessionResponse:
         may_return = request.allow_reconnect

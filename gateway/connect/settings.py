@@ -7,15 +7,16 @@ that no session of this server can change.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from catalog.conditions import SettingNotAvailable, SettingNotFound
+from catalog.conditions import ConnectPlanInvalid, SettingNotAvailable, SettingNotFound
 from catalog.errors import SqlError
-from engine.runtime.settings import SETTINGS, find_setting
+from engine.runtime.settings import SETTINGS, TIME_ZONE, find_setting
 from engine.runtime.statement import Statement
 from engine.statements.session.statement import ResetSetting, SetSetting
 from gateway.connect.proto import pb2
-from gateway.connect.waiting import run_call
+from gateway.connect.waiting import ended, rows_of, run_call
 from gateway.sessions.session import Session
 
 # Local data travels within the plan up to this size; there are no artifacts.
@@ -57,79 +58,102 @@ _SPARK_DEFAULTS: Mapping[str, str] = MappingProxyType(
         "spark.sql.ansi.enabled": "true",
         "spark.sql.autoBroadcastJoinThreshold": "10485760b",
         "spark.sql.crossJoin.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "200",
         "spark.sql.sources.partitionOverwriteMode": "STATIC",
     }
 )
 
 
-def configure(session: Session, operation: pb2.ConfigRequest.Operation) -> pb2.ConfigResponse:
-    """Returns the response without the session's ids. Raises `SettingNotFound` for an unknown key, and SET's errors."""
-    response = pb2.ConfigResponse()
-    match operation.WhichOneof("op_type"):
-        case "set":
-            _set(session, operation.set, response)
-        case "unset":
-            for key in operation.unset.keys:
-                _run(session, ResetSetting(key=key))
-        case "get":
-            for key in operation.get.keys:
-                _add(response, key, _required(session, key))
-        case "get_option":
-            for key in operation.get_option.keys:
-                _add(response, key, _value(session, key))
-        case "get_with_default":
-            for pair in operation.get_with_default.pairs:
-                default = pair.value if pair.HasField("value") else None
-                value = _value(session, pair.key, use_defaults=False)
-                _add(response, pair.key, default if value is None else value)
-        case "get_all":
-            prefix = operation.get_all.prefix if operation.get_all.HasField("prefix") else ""
-            for key, value in sorted(_values(session).items()):
-                if key.startswith(prefix):
-                    _add(response, key.removeprefix(prefix), value)
-        case "is_modifiable":
-            for key in operation.is_modifiable.keys:
-                _add(response, key, str(_is_modifiable(key)).lower())
-        case _:  # a member of a protobuf oneof, or none
-            pass
-    return response
+@dataclass(slots=True)
+class ServerZone:
+    """The time zone of sessions that have not set one: Spark's, which is the same in all sessions."""
+
+    _name: str | None = None
+
+    def name(self, session: Session) -> str:
+        if self._name is None:
+            operation = session.execute("SELECT current_timezone()")
+            with ended(session, operation, lambda: True):
+                self._name = str(rows_of(operation)[0][0].as_py())
+        return self._name
 
 
-def _set(session: Session, given: pb2.ConfigRequest.Set, response: pb2.ConfigResponse) -> None:
-    for pair in given.pairs:
-        try:
-            _run(session, SetSetting(key=pair.key, value=pair.value))
-        except SqlError as error:
-            if not given.silent:
-                raise
-            response.warnings.append(str(error))
-            continue
-        _add(response, pair.key, pair.value)
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings of a session, as its client reads and changes them."""
 
+    session: Session
+    zone: ServerZone
 
-def _run(session: Session, statement: Statement) -> None:
-    run_call(session, statement)
-    session.record()
+    def answer(self, operation: pb2.ConfigRequest.Operation) -> pb2.ConfigResponse:
+        """Returns the response without the session's ids. Raises `SettingNotFound` for an unknown key, and SET's
+        errors.
+        """
+        response = pb2.ConfigResponse()
+        match operation.WhichOneof("op_type"):
+            case "set":
+                self._set(operation.set, response)
+            case "unset":
+                for key in operation.unset.keys:
+                    self._run(ResetSetting(key=key))
+            case "get":
+                for key in operation.get.keys:
+                    _add(response, key, self._required(key))
+            case "get_option":
+                for key in operation.get_option.keys:
+                    _add(response, key, self._value(key))
+            case "get_with_default":
+                for pair in operation.get_with_default.pairs:
+                    default = pair.value if pair.HasField("value") else None
+                    _add(response, pair.key, self._values().get(_canonical(pair.key), default))
+            case "get_all":
+                prefix = operation.get_all.prefix if operation.get_all.HasField("prefix") else ""
+                for key, value in sorted(self._values().items()):
+                    if key.startswith(prefix):
+                        _add(response, key.removeprefix(prefix), value)
+            case "is_modifiable":
+                for key in operation.is_modifiable.keys:
+                    _add(response, key, str(_is_modifiable(key)).lower())
+            case _:  # a member of a protobuf oneof, or none
+                raise ConnectPlanInvalid("a request about settings has no operation")
+        return response
 
+    def _set(self, given: pb2.ConfigRequest.Set, response: pb2.ConfigResponse) -> None:
+        for pair in given.pairs:
+            try:
+                self._run(SetSetting(key=pair.key, value=pair.value))
+            except SqlError as error:
+                if not given.silent:
+                    raise
+                response.warnings.append(str(error))
+                continue
+            _add(response, pair.key, pair.value)
 
-def _required(session: Session, key: str) -> str:
-    value = _value(session, key)
-    if value is None:
-        raise SettingNotFound(key)
-    return value
+    def _run(self, statement: Statement) -> None:
+        run_call(self.session, statement)
+        self.session.record()
 
-
-def _value(session: Session, key: str, *, use_defaults: bool = True) -> str | None:
-    value = _values(session).get(_canonical(key))
-    if value is not None or not use_defaults:
+    def _required(self, key: str) -> str:
+        value = self._value(key)
+        if value is None:
+            raise SettingNotFound(key)
         return value
-    return CLIENT_SETTINGS.get(key) or _default(key)
+
+    def _value(self, key: str) -> str | None:
+        canonical = _canonical(key)
+        value = self._values().get(canonical)
+        if value is None and canonical == TIME_ZONE:
+            return self.zone.name(self.session)
+        return value or CLIENT_SETTINGS.get(key) or _default(canonical)
+
+    def _values(self) -> dict[str, str]:
+        """Returns the settings that the session has set."""
+        found = self.session.engine_session.saved_state().get("settings")
+        return dict(found) if isinstance(found, Mapping) else {}
 
 
 def _default(key: str) -> str | None:
-    setting = SETTINGS.get(_canonical(key).lower())
+    setting = SETTINGS.get(key.lower())
     return None if setting is None else setting.default or _SPARK_DEFAULTS.get(setting.key)
 
 
@@ -138,12 +162,6 @@ def _canonical(key: str) -> str:
         return find_setting(key).key
     except SettingNotAvailable:
         return key
-
-
-def _values(session: Session) -> dict[str, str]:
-    """Returns the settings that the session has set."""
-    found = session.engine_session.saved_state().get("settings")
-    return dict(found) if isinstance(found, Mapping) else {}
 
 
 def _is_modifiable(key: str) -> bool:

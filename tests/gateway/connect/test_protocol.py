@@ -304,6 +304,14 @@ def test_setting_of_the_client_is_read_and_unknown_one_rejected(lab: Lab) -> Non
         client.get_configs("spark.unknown")
 
 
+def test_zone_of_a_session_without_one_is_sparks(lab: Lab) -> None:
+    lab.engine.answers["SELECT current_timezone()"] = rows(pa.table({"z": ["Asia/Tokyo"]}))
+    client, other = lab.client(), lab.client()
+    for one in (client, other):
+        assert one.get_configs("spark.sql.session.timeZone") == ("Asia/Tokyo",)
+    assert [run.text for run in lab.engine.runs].count("SELECT current_timezone()") == 1
+
+
 def test_artifacts_are_rejected_by_name(lab: Lab) -> None:
     client = lab.client()
     with pytest.raises(UnsupportedOperationException, match="Sending artifacts"):
