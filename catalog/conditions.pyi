@@ -1444,6 +1444,12 @@ class StatementTooLong(SqlError):
     length_max: int
     def __init__(self, length: int, length_max: int) -> None: ...
 
+class LocalRelationTooLarge(SqlError):
+    """LOCAL_RELATION_SIZE_LIMIT_EXCEEDED, SQLSTATE 54000"""
+    size_bytes: int
+    size_bytes_max: int
+    def __init__(self, size_bytes: int, size_bytes_max: int) -> None: ...
+
 class ResultTooLarge(SqlError):
     """RESULT_TOO_LARGE, SQLSTATE 54000"""
     bytes_max: int

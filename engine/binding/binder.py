@@ -16,6 +16,7 @@ from types import MappingProxyType
 from catalog.conditions import (
     CannotRestoreVersion,
     ConcurrentDrop,
+    LocalRelationTooLarge,
     PathNotAllowed,
     PolicyForbidsTimeTravel,
     RecursiveView,
@@ -70,6 +71,7 @@ from engine.binding.sources import Sources
 from engine.binding.time_travel import Constants, load, read_bound
 from engine.binding.visibility import hides_files, is_hidden, path_owners, visible_to
 from engine.errors.table_errors import name_table_in_errors
+from engine.runtime.dataframe import PLAN_BYTES_MAX
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
@@ -334,7 +336,9 @@ class Binder:
             self._is_in_policy = False
 
     def _frame(self, found: FrameView, inside: tuple[ViewEntry, ...]) -> BoundView:
-        """Binds a DataFrame, whose inputs are texts of the session's principal."""
+        """Binds a DataFrame, whose inputs are texts of the session's principal. Raises `LocalRelationTooLarge`."""
+        if len(found.frame.plan) > PLAN_BYTES_MAX:
+            raise LocalRelationTooLarge(len(found.frame.plan), PLAN_BYTES_MAX)
         inside = (*inside, found)
         inputs = tuple(self._input(input_view(each, found), inside) for each in found.frame.inputs)
         return BoundView(entry=found, query=Query(text=""), relations=inputs)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from engine.runtime.parameters import Parameter
 
+# Maximum bytes of a plan, which has the rows of local relations. It is copied several times on its way to Spark.
+PLAN_BYTES_MAX = 32 << 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanInput:

@@ -20,8 +20,8 @@ class NoServer:
     _session_id = "00112233-4455-6677-8899-aabbccddeeff"
 
     def get_config_dict(self, *keys: str) -> dict[str, str | None]:
-        known = {"spark.sql.session.timeZone": "UTC", "spark.sql.session.localRelationCacheThreshold": "1000000"}
-        return {key: known.get(key, "1000000" if "local" in key else "false") for key in keys}
+        known = {"spark.sql.session.timeZone": "UTC", "spark.sql.session.localRelationCacheThreshold": "1000000000"}
+        return {key: known.get(key, "1000000000" if "local" in key else "false") for key in keys}
 
     def get_configs(self, *keys: str) -> tuple[str | None, ...]:
         return tuple(self.get_config_dict(*keys).values())

@@ -332,6 +332,16 @@ def test_view_over_a_dataframe_reads_newest_versions(session: LakeSession) -> No
     assert rows(session, "SELECT a FROM w ORDER BY a") == [(1,), (2,)]
 
 
+def test_definition_of_a_view_over_a_dataframe_is_described(session: LakeSession) -> None:
+    create(session, "w", plan(input_table(), T))
+    assert ("View Text", "DataFrame: Test", "") in rows(session, "DESCRIBE EXTENDED w")
+    assert condition(session, "SHOW CREATE TABLE w") == "UNSUPPORTED_FEATURE.STATEMENT"
+    run(session, "ALTER VIEW w RENAME TO x")
+    assert rows(session, "SELECT max(a) FROM x") == [(3,)]
+    run(session, "ALTER VIEW x AS SELECT 9 AS a")
+    assert rows(session, "SELECT max(a) FROM x") == [(9,)]
+
+
 def test_catalog_view_does_not_stand_on_a_dataframe(session: LakeSession) -> None:
     create(session, "w", plan(input_table(), T))
     assert condition(session, "CREATE VIEW stored AS SELECT * FROM w") == "INVALID_TEMP_OBJ_REFERENCE"
@@ -362,3 +372,29 @@ def test_session_with_a_view_over_a_dataframe_continues_in_another_process(
     restored = engine.restore_session(Identity("ann"), saved)
     assert rows(restored, "SELECT * FROM w") == [(2,), (3,)] == rows(session, "SELECT * FROM w")
     assert json.loads(json.dumps(restored.saved_state())) == saved
+
+
+def test_plan_with_many_local_rows_is_limited(session: LakeSession) -> None:
+    size = 300_000
+    wide = pa.table({"a": pa.array(range(size), pa.int64()), "b": pa.array(["x" * 60] * size)})
+    large = plan(CLIENT.createDataFrame(wide).groupBy().agg(F.count("*"), F.max("a")))
+    assert len(large.plan) > 20 << 20
+    assert rows(session, large) == [(size, size - 1)]
+    twice = plan(CLIENT.createDataFrame(wide).union(CLIENT.createDataFrame(wide)))
+    assert condition(session, twice) == "LOCAL_RELATION_SIZE_LIMIT_EXCEEDED"
+
+
+def test_random_splits_are_disjoint_and_complete(session: LakeSession) -> None:
+    parts = input_table().repartition(3).randomSplit([0.4, 0.6], seed=5)
+    split = [sorted(rows(session, plan(part, "SELECT id, id % 7 AS k FROM range(100)"))) for part in parts]
+    assert 0 < len(split[0]) < 100
+    assert sorted(split[0] + split[1]) == [(number, number % 7) for number in range(100)]
+
+
+def test_writes_name_the_tables_of_a_dataframe_as_their_sources(session: LakeSession) -> None:
+    create(session, "w", plan(input_table(0).join(input_table(1), "a").select("a", "d"), T, U))
+    run(session, "CREATE TABLE derived AS SELECT * FROM w")
+    found = rows(
+        session, "SELECT source_table_name FROM system.access.table_lineage WHERE target_table_name = 'derived'"
+    )
+    assert sorted(found) == [("t",), ("u",)]

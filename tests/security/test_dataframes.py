@@ -312,10 +312,6 @@ ATTACKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
         lambda: relation(input_table().groupBy().pivot("n").agg(F.max("n"))), "UNSUPPORTED_PLAN",
         lambda: relation(input_table().groupBy().pivot("n", [3]).agg(F.max("n"))),
     ),
-    "sample of sorted rows": (
-        lambda: relation(input_table().randomSplit([0.5, 0.5], 1)[0]), "UNSUPPORTED_PLAN",
-        lambda: relation(input_table().sample(0.5, 1)),
-    ),
     "watermark": (
         lambda: relation(input_table().dropDuplicatesWithinWatermark()), "UNSUPPORTED_PLAN",
         lambda: relation(input_table().dropDuplicates()),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from catalog.conditions import TableExpected
+from catalog.conditions import StatementNotSupported, TableExpected
 from catalog.entries import SchemaMode
 from catalog.names import quote
 from catalog.system.system_views import is_system_schema
-from engine.binding.bound import BoundStatement, BoundTable, BoundView, FileView, Outcome
+from engine.binding.bound import BoundStatement, BoundTable, BoundView, FileView, FrameView, Outcome
 from engine.binding.visibility import visible_keys
 from engine.runtime.results import string_rows
 from engine.runtime.session_state import is_global, is_temporary
@@ -39,6 +39,8 @@ def _view_lines(view: BoundView) -> Iterator[str]:
     entry = view.entry
     if is_system_schema(entry.name.schema_name):
         raise TableExpected(view.label)
+    if isinstance(entry, FrameView):
+        raise StatementNotSupported("SHOW CREATE TABLE of a view over a DataFrame")
     is_own = is_temporary(entry.name)
     name = quote(entry.name.table) if is_own else view.label
     comments = (f" COMMENT {literal(column.comment)}" if column.comment else "" for column in entry.columns)

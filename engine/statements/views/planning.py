@@ -141,7 +141,7 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         (frame,) = bound.relations
         assert isinstance(frame, BoundView)
         captured = {each.name: each for each in named_temporary_views(frame)}
-        own["text"] = ""
+        own["text"] = statement.frame.description
         entry = FrameView(**own, frame=statement.frame, captured=tuple(captured.values()))
     if statement.files is not None:
         entry = FileView(**own, files=statement.files, schema=StructType(table_fields(analyzed.columns or ())))

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.conditions import LogInEnded, StateFormatNotSupported, TableNotFound
+from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.identity import Identity, Method
 from engine.runtime.results import ResultStream
 from engine.spool.budget import SpoolBudget
@@ -94,6 +95,22 @@ def test_running_query_runs_again(folder: Path, engine: ArrowEngine) -> None:
     assert [(one.name, one.value, one.sql_type) for one in again.parameters] == [("p", "5", "INT")]
     assert again.context.instant_us == before.context.instant_us
     assert not before.context.is_repeated
+    second.stop()
+
+
+def test_running_dataframe_does_not_run_again(folder: Path, engine: ArrowEngine) -> None:
+    """Its plan is not in the records, and the description that is there is no SQL."""
+    first = Process(folder, engine)
+    engine.answers["DataFrame: Slow"] = sleeps(600)
+    session = first.registry.open_session(Identity("ada"))
+    operation = session.execute(DataFramePlan(plan=b"", inputs=(), description="DataFrame: Slow"))
+    operation.recorder.record()
+    assert eventually(lambda: bool(engine.runs))
+    second = killed_and_restarted(first)
+    (restored,) = second.registry.operations()
+    assert restored.id == operation.id and restored.text == "DataFrame: Slow"
+    assert restored.error is not None and restored.error.condition == "STATEMENT_INTERRUPTED"
+    assert [run.text for run in engine.runs] == ["DataFrame: Slow"]
     second.stop()
 
 

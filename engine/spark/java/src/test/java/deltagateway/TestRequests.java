@@ -33,7 +33,7 @@ public final class TestRequests {
     node.putArray("columns");
     node.put("temporary", false).put("is_barrier", false).put("is_hidden", false);
     node.put("hides_places", false).putNull("settings").putArray("unlisted_columns");
-    node.put("schema_mode", "TYPE EVOLUTION");
+    node.put("schema_mode", "TYPE EVOLUTION").putNull("frame").putArray("parameters");
     return node;
   }
 

@@ -50,7 +50,7 @@ final class AllowedMessages {
                   + " Deduplicate Drop Filter Hint Join Join.JoinDataType LateralJoin Limit"
                   + " LocalRelation NADrop NAFill NAReplace NAReplace.Replacement Offset Project"
                   + " Range Repartition RepartitionByExpression Sample"
-                  + " SetOperation Sort StatDescribe StatFreqItems StatSummary"
+                  + " SetOperation Sort StatDescribe StatSummary"
                   + " SubqueryAlias Tail ToDF ToSchema Unpivot"
                   + " Unpivot.Values UnresolvedTableValuedFunction WithColumns WithColumnsRenamed"
                   + " WithColumnsRenamed.Rename WithColumnsRenamed.RenameColumnsMapEntry"
@@ -84,6 +84,9 @@ final class AllowedMessages {
   /** The only key of columns' metadata that has no meaning for Spark or for tables. */
   private static final String COMMENT = "comment";
 
+  /** Column by whose values rows are sorted before they are sampled. */
+  private static final String ORDER = "__gateway_order";
+
   private final SparkSession spark;
   private final PlanGuard guard;
   private final Map<String, StatementRequest.FrameInput> inputs;
@@ -107,6 +110,8 @@ final class AllowedMessages {
     ensureAllowed(message);
     if (message instanceof RelationCommon common) return withoutOrigin(common);
     if (message instanceof Relation relation && relation.hasRead()) return ofInput(relation);
+    if (message instanceof Sample sample && sample.getDeterministicOrder())
+      return withAllowedFields(ofSortedRows(sample));
     return withAllowedFields(message);
   }
 
@@ -146,9 +151,6 @@ final class AllowedMessages {
       ensureExpression(text.getExpression());
     } else if (message instanceof Aggregate.Pivot pivot) {
       if (pivot.getValuesCount() == 0) throw part("a pivot without values");
-    } else if (message instanceof Sample sample) {
-      // The planner caches rows that it cannot sort, in a cache of all sessions.
-      if (sample.getDeterministicOrder()) throw part("a sample of sorted rows (randomSplit)");
     } else if (message instanceof Deduplicate deduplicate) {
       if (deduplicate.getWithinWatermark()) throw part("dropDuplicatesWithinWatermark");
     } else if (message instanceof WithRelations with) {
@@ -232,6 +234,38 @@ final class AllowedMessages {
             .setAlias(alias.get(last))
             .addAllQualifier(alias.subList(0, last));
     return Relation.newBuilder().setCommon(common).setSubqueryAlias(named).build();
+  }
+
+  /**
+   * Returns a sample of the rows in the order of their values, as the planner would make it: that
+   * caches rows which it cannot sort, in a cache of all sessions.
+   */
+  private static Sample ofSortedRows(Sample sample) {
+    Expression.Builder all = Expression.newBuilder();
+    all.getUnresolvedFunctionBuilder()
+        .setFunctionName("struct")
+        .addArgumentsBuilder()
+        .setUnresolvedStar(Expression.UnresolvedStar.getDefaultInstance());
+    Relation.Builder added = Relation.newBuilder();
+    added
+        .getWithColumnsBuilder()
+        .setInput(sample.getInput())
+        .addAliasesBuilder()
+        .setExpr(all)
+        .addName(ORDER);
+    Relation.Builder sorted = Relation.newBuilder();
+    sorted
+        .getSortBuilder()
+        .setInput(added)
+        .setIsGlobal(false)
+        .addOrderBuilder()
+        .setDirection(Expression.SortOrder.SortDirection.SORT_DIRECTION_ASCENDING)
+        .getChildBuilder()
+        .getUnresolvedAttributeBuilder()
+        .setUnparsedIdentifier(ORDER);
+    Relation.Builder rows = Relation.newBuilder();
+    rows.getDropBuilder().setInput(sorted).addColumnNames(ORDER);
+    return sample.toBuilder().clearDeterministicOrder().setInput(rows).build();
   }
 
   private static RejectionException function(String name) {

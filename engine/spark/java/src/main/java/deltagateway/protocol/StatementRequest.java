@@ -2,7 +2,9 @@ package deltagateway.protocol;
 
 import static java.util.function.Function.identity;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -32,7 +34,15 @@ import org.apache.spark.sql.types.StructType;
  * Request of one statement: one JSON text ({@link Schema#STATEMENT}), so that it takes one call.
  */
 public final class StatementRequest {
-  public static final ObjectMapper JSON = new ObjectMapper();
+  /** Characters of a text, as of a DataFrame of 32 MB in base64. */
+  private static final int TEXT_MAX = 64 << 20;
+
+  public static final ObjectMapper JSON =
+      new ObjectMapper(
+          JsonFactory.builder()
+              .streamReadConstraints(
+                  StreamReadConstraints.builder().maxStringLength(TEXT_MAX).build())
+              .build());
 
   /** Fields that differ between requests of the same meaning. */
   private static final List<String> RUN_FIELDS =
