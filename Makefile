@@ -182,7 +182,7 @@ $(VENV)/.build: pyproject.toml | $(BIN)/python # what the build requires, here a
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(BUILT) $(VENV)/.build | java
-	$(PIP_INSTALL) --no-build-isolation --editable .
+	$(PIP_INSTALL) --no-build-isolation --constraint requirements.lock --editable '.[connect]'
 	@touch $@
 
 $(VENV)/.prepared: $(VENV)/.installed

@@ -3364,6 +3364,62 @@ class TracingNotInstalled(SqlError):
     package: str
     def __init__(self, package: str) -> None: ...
 
+class ConnectNotInstalled(SqlError):
+    """CONNECT_NOT_INSTALLED, SQLSTATE F0000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class ConnectFeatureNotSupported(SqlError):
+    """UNSUPPORTED_CONNECT_FEATURE, SQLSTATE 0A000"""
+    feature: str
+    advice: str
+    def __init__(self, feature: str, advice: str = '') -> None: ...
+
+class ConnectPlanInvalid(SqlError):
+    """CONNECT_INVALID_PLAN, SQLSTATE 56K00"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class ConnectPlanUnreadable(SqlError):
+    """CONNECT_INVALID_PLAN.CANNOT_PARSE, SQLSTATE 56K00"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class SettingNotFound(SqlError):
+    """SQL_CONF_NOT_FOUND, SQLSTATE 42K0I"""
+    key: str
+    def __init__(self, key: str) -> None: ...
+
+class ConnectSessionChanged(SqlError):
+    """INVALID_HANDLE.SESSION_CHANGED, SQLSTATE HY000"""
+    def __init__(self) -> None: ...
+
+class ConnectSessionClosed(SqlError):
+    """INVALID_HANDLE.SESSION_CLOSED, SQLSTATE HY000"""
+    def __init__(self) -> None: ...
+
+class ConnectOperationExists(SqlError):
+    """INVALID_HANDLE.OPERATION_ALREADY_EXISTS, SQLSTATE HY000"""
+    operation_id: str
+    def __init__(self, operation_id: str) -> None: ...
+
+class ConnectOperationAbandoned(SqlError):
+    """INVALID_HANDLE.OPERATION_ABANDONED, SQLSTATE HY000"""
+    def __init__(self) -> None: ...
+
+class ConnectStreamReplaced(SqlError):
+    """INVALID_CURSOR.DISCONNECTED, SQLSTATE HY109"""
+    def __init__(self) -> None: ...
+
+class ConnectNotReattachable(SqlError):
+    """INVALID_CURSOR.NOT_REATTACHABLE, SQLSTATE HY109"""
+    def __init__(self) -> None: ...
+
+class ConnectPositionNotFound(SqlError):
+    """INVALID_CURSOR.POSITION_NOT_FOUND, SQLSTATE HY109"""
+    response_id: str
+    def __init__(self, response_id: str) -> None: ...
+
 class SessionStateNotReadable(SqlError):
     """SESSION_STATE_NOT_READABLE, SQLSTATE 58030"""
     reason: str

@@ -140,14 +140,27 @@ class Registry:
         """Opens a session; rejects unknown settings, catalogs and, unless `may_lack_schema`, schemas with an error that
         names them.
         """
+        return self._add_session(
+            identity,
+            origin,
+            lambda: self.engine.open_session(
+                identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
+            ),
+        )
+
+    def clone_session(self, session: Session, identity: Identity, origin: Origin | None = None) -> Session:
+        """Opens a session that begins with the state of `session`."""
+        saved = session.engine_session.saved_state()
+        return self._add_session(identity, origin, lambda: self.engine.restore_session(identity, saved))
+
+    def _add_session(
+        self, identity: Identity, origin: Origin | None, open_session: Callable[[], EngineSession]
+    ) -> Session:
         self._ensure_current(identity)
         self._evict(identity.principal)
         with self._lock:
             self._ensure_capacity(identity.principal)
-        engine_session = self.engine.open_session(
-            identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
-        )
-        session = self._new_session(identity, engine_session)
+        session = self._new_session(identity, open_session())
         session.origin = origin or Origin()
         try:
             self._auditor.record_session_open(str(session.id), identity, session.origin)

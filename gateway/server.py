@@ -1,7 +1,7 @@
 """The composition root: the server's parts, their start order and the shutdown.
 
     start   open the audit log → check authentication, host, ports, port file, certificate → HTTP (health only)
-            → engine (catalog, Spark) → registry → Thrift → ready
+            → engine (catalog, Spark) → registry → Spark Connect → Thrift → ready
     drain   reject new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
 
 If a part fails to start, the parts that had started are stopped. HTTP starts first and ends last, so that health checks
@@ -10,6 +10,7 @@ are always answered.
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import signal
@@ -19,9 +20,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Any
 from urllib.parse import urlsplit
 
-from catalog.conditions import StateFolderNotUsable
+from catalog.conditions import ConnectNotInstalled, StateFolderNotUsable
 from catalog.errors import SqlError
 from catalog.store.credentials import use_credentials
 from engine.engine import Engine, TableCount
@@ -72,6 +74,9 @@ from gateway.state.remote_log_ins import RemoteLogIns
 from gateway.take_over import TakeOver
 
 logger = logging.getLogger(__name__)
+
+# Imported by name on demand: its packages are optional, and slow to import.
+_CONNECT = "gateway.connect.server"
 
 Progress = Callable[[str], None]
 OnFailure = Callable[[SqlError], None]
@@ -257,11 +262,11 @@ class Server:
         authenticator: Authenticator = RecordedLogIns(known, auditor, self._lifecycle.traffic)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
+        connect_module = self._load_connect()
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
         tls = self._tls(auditor)
-        own_name = f"[{config.host}]" if ":" in config.host else config.host
-        hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
+        hosts = self._known_hosts()
         staged = StagedLinks(LinkSigner(lifetime_s=self._config.results.link_lifetime_s))
         folder = open_state_folder(self._config)
         call_signer = CallSigner(folder.key) if folder is not None else None
@@ -301,20 +306,57 @@ class Server:
         registry.tracer, registry.state = tracer, state
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
-        port = ThriftSettings(tls=tls, listener=listener)
-        thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, port, self._on_death)
-        parts.callback(thrift.stop)
+        thrift = self._make_thrift(registry, authenticator, ThriftSettings(tls=tls, listener=listener), parts)
+        connect = self._make_connect(connect_module, registry, authenticator, tls, parts)
         if state is not None and call_signer is not None:
             self._lifecycle.forwarder = Forwarder(state, call_signer, registry, max(1, config.http_threads // 2))
             calls.forwarder = thrift.service.forwarder = self._lifecycle.forwarder
             front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service}
+            front_ends |= {} if connect is None else {connect_module.FRONT_END: connect.service}
             self._continue_sessions(Recovery(registry, state, front_ends), registry.threads, state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
-        ports = Ports(thrift=thrift.start(), http=http.port)
+        connect_port = None if connect is None else connect.start()
+        ports = Ports(thrift=thrift.start(), http=http.port, connect=connect_port)
         calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
         self._announce(parts, ports)
         return ports
+
+    def _known_hosts(self) -> KnownHosts:
+        config = self._config.server
+        own_name = f"[{config.host}]" if ":" in config.host else config.host
+        return KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
+
+    def _make_thrift(
+        self, registry: Registry, authenticator: Authenticator, settings: ThriftSettings, parts: ExitStack
+    ) -> ThriftServer:
+        config = self._config.server
+        server = ThriftServer(registry, authenticator, config.host, config.thrift_port, settings, self._on_death)
+        parts.callback(server.stop)
+        return server
+
+    def _make_connect(
+        self, module: Any, registry: Registry, authenticator: Authenticator, tls: TlsServer | None, parts: ExitStack
+    ) -> Any:
+        """Returns the server of the Spark Connect port, from its `module`; None if the port is closed."""
+        if module is None:
+            return None
+        config, limits = self._config.server, module.ConnectSettings(tls=tls)
+        server = module.ConnectServer(registry, authenticator, config.host, config.connect_port, limits, self._on_death)
+        parts.callback(server.stop)
+        return server
+
+    def _load_connect(self) -> Any:
+        """Returns the module of the Spark Connect port; None if the port is closed. Raises `ConnectNotInstalled`."""
+        config = self._config.server
+        if config.connect_port < 0:
+            return None
+        try:
+            module = importlib.import_module(_CONNECT)
+        except ImportError as error:  # also PySpark's own, for a package that it misses
+            raise ConnectNotInstalled(str(error).partition("\n")[0]) from error
+        ensure_port_free("connect", config.host, config.connect_port)
+        return module
 
     def _announce(self, parts: ExitStack, ports: Ports) -> None:
         """Begins what requires that clients can connect."""

@@ -46,7 +46,8 @@ class Banner:
     @property
     def line(self) -> str:
         """Returns one line for a log."""
-        return f"{self.served}; console and HTTP {self.url}, Thrift {self._address}:{self.ports.thrift}"
+        line = f"{self.served}; console and HTTP {self.url}, Thrift {self._address}:{self.ports.thrift}"
+        return line if self.ports.connect is None else f"{line}, Spark Connect {self._remote}"
 
     @property
     def text(self) -> str:
@@ -59,6 +60,7 @@ class Banner:
             if server.tls_certificate
             else ""
         )
+        connect = f"  Spark   {self._remote}\n" if ports.connect is not None else ""
         return f"""\
 {self.served}
 {hint}  Console {self.url}
@@ -69,8 +71,14 @@ class Banner:
           delta-gateway sql "SHOW TABLES" --server {url}
           curl --json '{{"statement": "SHOW TABLES"}}' {url}/api/2.0/sql/statements
           beeline -u "jdbc:hive2://{host}:{ports.http}/;transportMode=http;httpPath=cliservice"
-{tls}Ctrl-C or SIGTERM stops it.
+{connect}{tls}Ctrl-C or SIGTERM stops it.
 """
+
+    @property
+    def _remote(self) -> str:
+        """Returns the address for PySpark's remote sessions."""
+        ssl = "/;use_ssl=true" if self.config.server.tls_certificate else ""
+        return f"sc://{self._address}:{self.ports.connect}{ssl}"
 
     @property
     def _address(self) -> str:

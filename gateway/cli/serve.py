@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
         config = with_lake(_on_former_ports(config, lifeline), console.step)
         server = Server(config, console.step, on_death=lambda _: signals.put(_THREAD_DIED), restarts=lifeline.restarts)
         ports = server.start()
-        lifeline.tell(ports=asdict(ports))
+        lifeline.tell(ports=ports.numbers)
     except StopRequested:
         console.say("stopped before it was ready")
         return EXIT_FAILED if signals.get() == _THREAD_DIED else 0
@@ -144,7 +144,8 @@ def _on_former_ports(config: Config, lifeline: Lifeline) -> Config:
     """Replaces unspecified ports by the ones used before a crash: clients reconnect to these."""
     server, former = config.server, lifeline.ports
     thrift, http = server.thrift_port or former.get("thrift", 0), server.http_port or former.get("http", 0)
-    return replace(config, server=replace(server, thrift_port=thrift, http_port=http))
+    connect = server.connect_port or former.get("connect", 0)
+    return replace(config, server=replace(server, thrift_port=thrift, http_port=http, connect_port=connect))
 
 
 def _end_with_error(server: Server, config: Config, console: Console) -> int:
@@ -172,6 +173,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", help="address to listen on (127.0.0.1)")
     parser.add_argument("--thrift-port", type=int, metavar="PORT", help="for HiveServer2 clients (10000), 0 for any")
     parser.add_argument("--http-port", type=int, metavar="PORT", help="for the HTTP API (8080), 0 for any")
+    parser.add_argument(
+        "--connect-port", type=int, metavar="PORT", help="for Spark Connect clients, 0 for any (closed)"
+    )
     parser.add_argument("--port-file", metavar="FILE", help="written as JSON with the ports in use, when ready")
     parser.add_argument("--log-level", choices=tuple(LogLevel), help="least severe level logged (info)")
     parser.add_argument("--log-format", choices=tuple(LogFormat), help="text, or an object of JSON a line (text)")
@@ -197,6 +201,7 @@ def _flags(arguments: argparse.Namespace) -> dict[str, object]:
         "server.host": arguments.host,
         "server.thrift_port": arguments.thrift_port,
         "server.http_port": arguments.http_port,
+        "server.connect_port": arguments.connect_port,
         "server.port_file": arguments.port_file,
         "log.level": arguments.log_level,
         "log.format": arguments.log_format,

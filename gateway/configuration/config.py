@@ -126,6 +126,13 @@ class ServerSection:
         10000, "Port for HiveServer2 clients (beeline, PyHive, JDBC); 0 selects a free one.", low=0, high=65535
     )
     http_port: int = setting(8080, "Port for the HTTP API and the console; 0 selects a free one.", low=0, high=65535)
+    connect_port: int = setting(
+        -1,
+        "Port for Spark Connect clients (PySpark's SparkSession.builder.remote), 0 for a free one; -1: closed. It "
+        "requires the extra `connect`. With tls_certificate it accepts TLS only.",
+        low=-1,
+        high=65535,
+    )
     port_file: str = setting("", "File to which the ports are written as JSON when the server is ready; empty: none.")
     drain_deadline_s: float = setting(
         30.0, "Time in seconds that running statements have after SIGTERM before they are cancelled.", low=0
@@ -156,8 +163,8 @@ class ServerSection:
     )
     tls_certificate: str = setting(
         "",
-        "PEM file with the server's certificate chain. Both ports then accept TLS in addition to plaintext, "
-        "and detect it by a connection's first byte. Empty: plaintext only.",
+        "PEM file with the server's certificate chain. The Thrift and HTTP ports then accept TLS in addition to "
+        "plaintext, and detect it by a connection's first byte; connect_port accepts TLS only. Empty: plaintext only.",
     )
     tls_client_authorities: str = setting(
         "", "PEM file with the certificate authorities for client certificates, for authentication.methods certificate."

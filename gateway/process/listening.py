@@ -9,7 +9,6 @@ import json
 import os
 import socket
 from collections.abc import Collection
-from dataclasses import asdict
 from pathlib import Path
 
 from catalog.conditions import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
@@ -65,7 +64,7 @@ def write_port_file(path: Path, ports: Ports) -> None:
     """Writes the ports as JSON atomically: a process that sees the file can connect."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(asdict(ports)) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(ports.numbers) + "\n", encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
         raise PortFileUnwritable(str(path), (error.strerror or str(error)).lower()) from error
@@ -74,5 +73,5 @@ def write_port_file(path: Path, ports: Ports) -> None:
 def remove_port_file(path: Path, ports: Ports) -> None:
     """Removes the file unless another server has written its own ports there since."""
     with contextlib.suppress(OSError, ValueError):
-        if json.loads(path.read_text(encoding="utf-8")) == asdict(ports):
+        if json.loads(path.read_text(encoding="utf-8")) == ports.numbers:
             path.unlink()

@@ -68,6 +68,7 @@ class TlsServer:
         self._context = _load(files)
         self._expires_s = _expiry_s(files.certificate)
         self._certificate = _certificate_pem(files.certificate)
+        self._key = _key_pem(files)
 
     @property
     def certificate(self) -> str:
@@ -81,16 +82,26 @@ class TlsServer:
     def begin(self) -> TlsSession:
         """Begins TLS on a new connection."""
         with self._lock:
-            if (found := self._files.stamps()) != self._read:
-                self._read = found
-                self._reload()
+            self._renew()
             return TlsSession(self._context)
+
+    def current_pem(self) -> tuple[bytes, bytes]:
+        """Returns the key and the certificate chain in use, for a port with a TLS of its own."""
+        with self._lock:
+            self._renew()
+            return self._key, self._certificate.encode("ascii")
+
+    def _renew(self) -> None:
+        if (found := self._files.stamps()) != self._read:
+            self._read = found
+            self._reload()
 
     def _reload(self) -> None:
         try:
             self._context = _load(self._files)
             self._expires_s = _expiry_s(self._files.certificate)
             self._certificate = _certificate_pem(self._files.certificate)
+            self._key = _key_pem(self._files)
         except TlsUnusable as error:
             logger.warning("the former certificate stays in use: %s", error)
             self._on_reload(self._files.certificate, False)
@@ -108,6 +119,14 @@ def _expiry_s(certificate: str) -> float:
 def _certificate_pem(certificate: str) -> str:
     found = x509.load_pem_x509_certificates(Path(certificate).read_bytes())
     return "".join(one.public_bytes(serialization.Encoding.PEM).decode("ascii") for one in found)
+
+
+def _key_pem(files: TlsFiles) -> bytes:
+    """Returns the private key without the certificates that its file may contain."""
+    key = serialization.load_pem_private_key(Path(files.key or files.certificate).read_bytes(), password=None)
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

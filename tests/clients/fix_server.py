@@ -23,12 +23,13 @@ from tests.server_process import ServerProcess
 
 @dataclass(frozen=True)
 class RealServer:
-    """The running server; both ports take TLS as well."""
+    """The running server; the Thrift and HTTP ports take TLS as well, that of Spark Connect takes nothing else."""
 
     process: ServerProcess
     lake: Path
     thrift_port: int
     http_port: int
+    connect_port: int
     certificate: Certificate
 
     def http(self, **settings: str) -> HttpClient:
@@ -53,10 +54,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
         GATEWAY_LAKE_ALLOWED_ROOTS=f'["{TESTDATA}"]',
         GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
         GATEWAY_SERVER_TLS_KEY=str(certificate.key),
+        GATEWAY_SERVER_CONNECT_PORT="0",
     )
     try:
         ports = process.ports()
-        yield RealServer(process, lake, ports["thrift"], ports["http"], certificate)
+        yield RealServer(process, lake, ports["thrift"], ports["http"], ports["connect"], certificate)
         process.popen.send_signal(signal.SIGTERM)
         assert process.end() == 0, process.output
         assert "internal error" not in process.output, process.output

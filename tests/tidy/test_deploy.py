@@ -40,7 +40,7 @@ def test_container_runs_as_a_user_with_a_number() -> None:
     assert re.findall(r"^(USER|EXPOSE|VOLUME|HEALTHCHECK) (.+)$", text, re.MULTILINE) == [
         ("USER", "10001:10001"),
         ("VOLUME", "/var/lib/delta-gateway"),
-        ("EXPOSE", "8080 10000"),
+        ("EXPOSE", "8080 10000 15002"),
         ("HEALTHCHECK", '--interval=30s --timeout=15s --start-period=90s CMD ["delta-gateway", "health"]'),
     ]
 

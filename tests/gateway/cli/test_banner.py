@@ -10,6 +10,7 @@ from gateway.configuration.loader import load_config
 from gateway.lifecycle import Ports
 
 PORTS = Ports(thrift=10000, http=8080)
+WITH_CONNECT = Ports(thrift=10000, http=8080, connect=15002)
 
 
 def banner(count: TableCount | None, **settings: object) -> Banner:
@@ -28,6 +29,15 @@ def banner(count: TableCount | None, **settings: object) -> Banner:
 )
 def test_first_line_has_the_number_of_tables(count: TableCount | None, end: str) -> None:
     assert banner(count).text.splitlines()[0].endswith(f" serves {end}")
+
+
+def test_open_port_of_spark_connect_is_shown_with_its_address() -> None:
+    config = load_config(None, {}, {"lake.folder": "/lake"})
+    assert "\n  Spark   sc://127.0.0.1:15002\n" in Banner(config, WITH_CONNECT, None).text
+    assert Banner(config, WITH_CONNECT, None).line.endswith(", Spark Connect sc://127.0.0.1:15002")
+    assert "sc://" not in banner(None).text + banner(None).line
+    tls = load_config(None, {}, {"lake.folder": "/lake", "server.tls_certificate": "c.pem"})
+    assert "sc://127.0.0.1:15002/;use_ssl=true" in Banner(tls, WITH_CONNECT, None).text
 
 
 def test_empty_lake_shows_where_tables_are_found() -> None:

@@ -1,0 +1,167 @@
+"""AnalyzePlan: a plan's schema and its other properties, without running it.
+
+A schema is that of DESCRIBE QUERY, and a text of EXPLAIN that of the statement, with the same privileges and
+restrictions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TypeAlias
+
+from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
+from catalog.names import quote
+from engine.runtime.statement import Statement
+from engine.sql.query.dataframes import dataframe_query
+from engine.sql.query.values import ExplainMode
+from engine.statements.describe.statement import DescribeQuery
+from engine.statements.explain.statement import Explain
+from engine.types.schema import StructType, parse_data_type
+from engine.types.sql_types import column_sql_type, ddl_type
+from gateway.connect.plans import operation_of, plan_of
+from gateway.connect.proto import pb2
+from gateway.connect.types import parse_ddl, parse_type_text, tree_lines
+from gateway.connect.waiting import run_call
+from gateway.sessions.session import Session
+
+_Explain = pb2.AnalyzePlanRequest.Explain
+_MODES = {
+    _Explain.EXPLAIN_MODE_SIMPLE: ExplainMode.SIMPLE,
+    _Explain.EXPLAIN_MODE_EXTENDED: ExplainMode.EXTENDED,
+    _Explain.EXPLAIN_MODE_CODEGEN: ExplainMode.CODEGEN,
+    _Explain.EXPLAIN_MODE_COST: ExplainMode.COST,
+    _Explain.EXPLAIN_MODE_FORMATTED: ExplainMode.FORMATTED,
+}
+SPARK_VERSION = version("pyspark")
+_CREATES = ("create_table", "create_external_table")
+_Response: TypeAlias = pb2.AnalyzePlanResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Analyses of plans in a session, for a client that is there while `is_active`."""
+
+    session: Session
+    is_active: Callable[[], bool]
+
+    def answer(self, request: pb2.AnalyzePlanRequest) -> _Response:
+        """Returns the response without the session's ids. Raises the error of the plan's analysis."""
+        kind = request.WhichOneof("analyze")
+        match kind:
+            case "schema":
+                return _Response(schema=_Response.Schema(schema=self.schema_of(_relation(request.schema.plan))))
+            case "tree_string":
+                schema = self.schema_of(_relation(request.tree_string.plan))
+                level = request.tree_string.level if request.tree_string.HasField("level") else 0
+                text = "\n".join(["root", *tree_lines(schema, level)])
+                return _Response(tree_string=_Response.TreeString(tree_string=f"{text}\n"))
+            case "explain":
+                text = self._explain(_relation(request.explain.plan), request.explain.explain_mode)
+                return _Response(explain=_Response.Explain(explain_string=text))
+            case "ddl_parse":
+                return _Response(ddl_parse=_Response.DDLParse(parsed=parse_ddl(request.ddl_parse.ddl_string)))
+            case "json_to_ddl":
+                text = _json_ddl(request.json_to_ddl.json_string)
+                return _Response(json_to_ddl=_Response.JsonToDDL(ddl_string=text))
+            case "same_semantics":
+                plans = request.same_semantics.target_plan, request.same_semantics.other_plan
+                first, second = (_digest(_relation(plan)) for plan in plans)
+                return _Response(same_semantics=_Response.SameSemantics(result=first == second))
+            case "semantic_hash":
+                number = int.from_bytes(_digest(_relation(request.semantic_hash.plan))[:4], signed=True)
+                return _Response(semantic_hash=_Response.SemanticHash(result=number))
+            case _:  # a member of a protobuf oneof, or none
+                return _constant(kind, request)
+
+    def schema_of(self, relation: pb2.Relation) -> pb2.DataType:
+        """Returns a relation's columns as a struct."""
+        if relation.WhichOneof("rel_type") == "show_string":
+            return parse_ddl("show_string string")
+        if relation.catalog.WhichOneof("cat_type") in _CREATES:  # the DataFrame of `createTable`
+            table = getattr(relation.catalog, relation.catalog.WhichOneof("cat_type")).table_name
+            named = pb2.Read.NamedTable(unparsed_identifier=table)
+            relation = pb2.Relation(read=pb2.Read(named_table=named))
+        rows = self._run(DescribeQuery(inner=dataframe_query(plan_of(relation))))
+        fields = [
+            pb2.DataType.StructField(name=row["col_name"], data_type=parse_type_text(row["data_type"]), nullable=True)
+            for row in rows
+        ]
+        return pb2.DataType(struct=pb2.DataType.Struct(fields=fields))
+
+    def _explain(self, relation: pb2.Relation, mode: int) -> str:
+        statement = Explain(mode=_MODES.get(mode, ExplainMode.SIMPLE), inner=dataframe_query(plan_of(relation)))
+        return "\n".join(str(value) for row in self._run(statement) for value in row.values())
+
+    def _run(self, statement: Statement) -> list[dict[str, str]]:
+        return list(run_call(self.session, statement, self.is_active).to_pylist())
+
+
+def _constant(kind: str | None, request: pb2.AnalyzePlanRequest) -> _Response:
+    """Returns a response that is the same for each plan; `persist` has no effect."""
+    match kind:
+        case "is_local":
+            relation = _relation(request.is_local.plan).WhichOneof("rel_type")
+            return _Response(is_local=_Response.IsLocal(is_local=relation == "local_relation"))
+        case "is_streaming":
+            return _Response(is_streaming=_Response.IsStreaming(is_streaming=False))
+        case "input_files":
+            return _Response(input_files=_Response.InputFiles())
+        case "spark_version":
+            return _Response(spark_version=_Response.SparkVersion(version=SPARK_VERSION))
+        case "persist":
+            return _Response(persist=_Response.Persist())
+        case "unpersist":
+            return _Response(unpersist=_Response.Unpersist())
+        case "get_storage_level":
+            level = pb2.StorageLevel(replication=1)
+            return _Response(get_storage_level=_Response.GetStorageLevel(storage_level=level))
+        case _:  # a member of a protobuf oneof, or none
+            raise ConnectFeatureNotSupported(f"The analysis {kind or 'of a newer client'}")
+
+
+def _relation(plan: pb2.Plan) -> pb2.Relation:
+    found = operation_of(plan)
+    if not isinstance(found, pb2.Relation):
+        raise ConnectPlanInvalid("a command has no schema")
+    return found
+
+
+def _digest(relation: pb2.Relation) -> bytes:
+    """Returns a digest that is equal for plans that differ in the ids of their DataFrames only."""
+    plan = plan_of(_without_ids(relation))
+    content = hashlib.sha256(plan.plan)
+    for one in plan.inputs:
+        content.update(repr((one.text, one.parameters, one.frames)).encode())
+    return content.digest()
+
+
+def _without_ids(relation: pb2.Relation) -> pb2.Relation:
+    found = pb2.Relation()
+    found.CopyFrom(relation)
+    clear_ids(found)
+    return found
+
+
+def clear_ids(message: pb2.Relation) -> None:
+    """Removes the ids of DataFrames in a message and in all that it contains."""
+    if "plan_id" in message.DESCRIPTOR.fields_by_name:
+        message.ClearField("plan_id")
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is None or descriptor.message_type.GetOptions().map_entry:
+            continue
+        for inner in value if descriptor.is_repeated else (value,):
+            clear_ids(inner)
+
+
+def _json_ddl(text: str) -> str:
+    try:
+        found = parse_data_type(json.loads(text))
+    except ValueError as error:
+        raise ConnectPlanInvalid(f"a type is not JSON: {error}") from error
+    if isinstance(found, StructType):
+        return ",".join(f"{quote(field.name)} {column_sql_type(field).upper()}" for field in found.fields)
+    return ddl_type(found).upper()

@@ -1,0 +1,183 @@
+"""The statements of ExecutePlan: a relation's rows, `spark.sql`, and commands.
+
+A command is the SQL statement with the same meaning. Its source is a temporary view over the DataFrame, which the
+session has while the statement runs, so that rights, filters and masks apply as to any query.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
+from catalog.errors import SqlError
+from catalog.names import quote
+from engine.runtime.results import ResultStream, empty_result
+from engine.runtime.statement_class import StatementClass, class_of
+from engine.sql.query.dataframes import dataframe_query
+from engine.statements.describe.statement import DescribeQuery, DescribeTable
+from engine.statements.views.statement import CreateView, DropView
+from gateway.connect.catalog_calls import CatalogCalls
+from gateway.connect.inputs import name_parts, sql_input
+from gateway.connect.plans import Query, plan_of, query_of
+from gateway.connect.proto import pb2
+from gateway.connect.replies import Nothing, Reply, Rows, SqlResult
+from gateway.connect.shown import Show, shown_result
+from gateway.connect.waiting import run_call
+from gateway.connect.writes import Write, merge_text, write_of, write_v2_of
+from gateway.sessions.operation import Operation
+from gateway.sessions.requested import WantedResult
+from gateway.sessions.session import Session
+
+Started = tuple[Operation, Reply]
+_SOURCE = "connect_source_"
+_NOT_FOUND = ("42P01", "42704", "42P08")
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """Starts statements in a session, for a client that is there while `is_active`."""
+
+    session: Session
+    chunk_bytes: int | None
+    is_active: Callable[[], bool]
+
+    def start(self, operation: pb2.Relation | pb2.Command) -> Started:
+        """Starts what a plan asks for. Raises `ConnectFeatureNotSupported`, `ConnectPlanInvalid`, and the errors of
+        the steps before the statement.
+        """
+        if isinstance(operation, pb2.Relation):
+            return self._rows(operation)
+        kind = operation.WhichOneof("command_type")
+        match kind:
+            case "sql_command":
+                return self._sql(operation.sql_command)
+            case "create_dataframe_view":
+                return self._view(operation.create_dataframe_view)
+            case "write_operation":
+                return self._write(write_of(operation.write_operation), operation.write_operation.input)
+            case "write_operation_v2":
+                return self._write(write_v2_of(operation.write_operation_v2), operation.write_operation_v2.input)
+            case "merge_into_table_command":
+                merge = operation.merge_into_table_command
+                return self._with_source(merge.source_table_plan, lambda source: merge_text(merge, source)), Nothing()
+            case "remove_cached_remote_relation_command":  # there are none
+                return self.session.answer("RemoveCachedRemoteRelation", empty_result()), Nothing()
+            case None:
+                raise ConnectPlanInvalid("its command is empty, or of a newer protocol")
+            case _:  # a member of a protobuf oneof, or none
+                raise ConnectFeatureNotSupported(*_REFUSED.get(kind, (f"The command {kind}", "")))
+
+    def _rows(self, relation: pb2.Relation) -> Started:
+        rows = Rows(self.chunk_bytes)
+        match relation.WhichOneof("rel_type"):
+            case "show_string":
+                show = Show.of(relation.show_string)
+                query = query_of(relation.show_string.input)
+                wanted = WantedResult(row_limit=show.rows_wanted)
+                shown = Rows(self.chunk_bytes, is_shown=True)
+                return self._execute(query, wanted, lambda stream: shown_result(show, stream)), shown
+            case "catalog":
+                stream = CatalogCalls(self.session, self.is_active).answer(relation.catalog)
+                return self.session.answer(f"Catalog.{relation.catalog.WhichOneof('cat_type')}", stream), rows
+            case _:  # a member of a protobuf oneof, or none
+                return self._execute(query_of(relation), WantedResult(streams=True)), rows
+
+    def _sql(self, command: pb2.SqlCommand) -> Started:
+        relation = command.input
+        if not command.HasField("input"):  # a client before Spark 4.0
+            fields = ("args", "pos_args", "named_arguments", "pos_arguments")
+            relation = pb2.Relation(sql=pb2.SQL(query=command.sql))
+            for name in fields:
+                getattr(relation.sql, name).MergeFrom(getattr(command, name))
+        sql = relation.with_relations.root.sql if relation.HasField("with_relations") else relation.sql
+        if class_of(sql.query) is StatementClass.READ:
+            return self._analyzed(relation)
+        if relation.HasField("with_relations"):
+            raise ConnectFeatureNotSupported(
+                "A DataFrame as an argument of another statement than a query", "Use createOrReplaceTempView."
+            )
+        found = sql_input(sql)
+        query, wanted = Query(found.text, found.parameters), WantedResult(has_counts=True)
+        return self._execute(query, wanted, whole), SqlResult(None)
+
+    def _view(self, command: pb2.CreateDataFrameViewCommand) -> Started:
+        statement = CreateView(
+            view_parts=name_parts(command.name),
+            query=dataframe_query(plan := plan_of(command.input)),
+            frame=plan,
+            temporary=True,
+            shared=command.is_global,
+            or_replace=command.replace,
+        )
+        operation = self.session.request(statement)
+        operation.on_end(self.session.record)
+        return operation, Nothing()
+
+    def _write(self, write: Write, relation: pb2.Relation) -> Started:
+        exists = not write.depends_on_existence or self._exists(write.target)
+        return self._with_source(relation, lambda source: write.text(source, exists=exists)), Nothing()
+
+    def _exists(self, target: str) -> bool:
+        try:
+            run_call(self.session, DescribeTable(table_parts=name_parts(target)), self.is_active)
+        except SqlError as error:
+            if error.sqlstate in _NOT_FOUND:
+                return False
+            raise
+        return True
+
+    def _with_source(self, relation: pb2.Relation, text_of: Callable[[str], str]) -> Operation:
+        """Starts a statement that reads a DataFrame by the name of a temporary view."""
+        name = f"{_SOURCE}{uuid.uuid4().hex}"
+        plan = plan_of(relation)
+        view = CreateView(view_parts=(name,), query=dataframe_query(plan), frame=plan, temporary=True)
+        run_call(self.session, view, self.is_active)
+        try:
+            operation = self.session.execute(text_of(quote(name)))
+        except BaseException:
+            self._drop_view(name)
+            raise
+        operation.on_end(lambda: self._drop_view(name))
+        return operation
+
+    def _drop_view(self, name: str) -> None:
+        """Drops a source without waiting; a session that is closed has none."""
+        with suppress(SqlError):
+            dropped = self.session.request(DropView(view_parts=("system", "session", name), if_exists=True))
+            dropped.on_end(lambda: self.session.forget(dropped))
+
+    def _analyzed(self, relation: pb2.Relation) -> Started:
+        """Checks a query, which the client sends again when it needs the rows."""
+        statement = DescribeQuery(inner=dataframe_query(plan_of(relation)))
+        return self.session.request(statement), SqlResult(relation)
+
+    def _execute(
+        self, query: Query, wanted: WantedResult, through: Callable[[ResultStream], ResultStream] | None = None
+    ) -> Operation:
+        return self.session.execute(query.statement, parameters=query.parameters, wanted=wanted, through=through)
+
+
+def whole(stream: ResultStream) -> ResultStream:
+    """Returns the stream, of which all rows are read before the statement counts as ended."""
+    return stream
+
+
+_REFUSED = {
+    "register_function": ("Registering a function of the client", "Use CREATE FUNCTION with a SQL body."),
+    "register_table_function": ("Registering a table function of the client", "Use CREATE FUNCTION with a SQL body."),
+    "register_data_source": ("Registering a data source of the client", ""),
+    "write_stream_operation_start": ("Structured Streaming", "Write with INSERT or MERGE."),
+    "streaming_query_command": ("Structured Streaming", ""),
+    "streaming_query_manager_command": ("Structured Streaming", ""),
+    "streaming_query_listener_bus_command": ("Structured Streaming", ""),
+    "get_resources_command": ("Reading the resources of the driver", ""),
+    "create_resource_profile_command": ("A resource profile", ""),
+    "checkpoint_command": ("A checkpoint", "Write a table, and read it."),
+    "ml_command": ("Spark ML", "Run it on a Spark cluster of your own."),
+    "execute_external_command": ("An external command", ""),
+    "pipeline_command": ("Declarative pipelines", ""),
+    "extension": ("An extension of the protocol", "Use SQL statements."),
+}

@@ -1,0 +1,169 @@
+"""Errors as `google.rpc.Status` with an `ErrorInfo`, from which Spark Connect clients create their exceptions.
+
+The metadata of `ErrorInfo` has the condition, the SQLSTATE, the message parameters and `classes`, the Java classes of
+the exception: PySpark chooses its own class by them. gRPC limits the size of these headers, so an error with a longer
+message, or with a position in the text, gets an id, by which the client requests it with FetchErrorDetails.
+
+The status code of a failed statement is INTERNAL, as from Spark's server: clients repeat UNAVAILABLE, and a request
+that was rejected before it began may be repeated (`RetryInfo`).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.message import Message
+from google.rpc.code_pb2 import INTERNAL, UNAUTHENTICATED, UNAVAILABLE
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
+from grpc_status import rpc_status
+
+from catalog.errors import SqlError
+from gateway.connect.proto import pb2
+from gateway.observability.status import Failure, describe
+
+# Sizes in characters of what one response's headers carry; a client's limit for all headers is 8 KiB.
+_MESSAGE_MAX, _PARAMETERS_MAX = 2048, 1024
+# Errors that wait for FetchErrorDetails, per session; clients request an error at once.
+_ERRORS_MAX = 20
+_RETRY_S = 1
+
+_ANALYSIS = "org.apache.spark.sql.AnalysisException"
+_PARSE = "org.apache.spark.sql.catalyst.parser.ParseException"
+_PLAN = "org.apache.spark.sql.connect.common.InvalidPlanInput"
+_MISSING = "org.apache.spark.SparkNoSuchElementException"
+_UNSUPPORTED = "java.lang.UnsupportedOperationException"
+_ARITHMETIC, _NUMBER = "java.lang.ArithmeticException", "java.lang.NumberFormatException"
+_INDEX, _DATE_TIME = "java.lang.ArrayIndexOutOfBoundsException", "java.time.DateTimeException"
+_ARGUMENT, _RUNTIME = "java.lang.IllegalArgumentException", "org.apache.spark.SparkRuntimeException"
+_SPARK = "org.apache.spark.SparkException"
+
+# The first row whose prefix matches the condition or the SQLSTATE applies.
+_CLASSES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("PARSE_", (_PARSE, _ANALYSIS)),
+    ("CONNECT_INVALID_PLAN", (_PLAN,)),
+    ("SQL_CONF_NOT_FOUND", (_MISSING,)),
+    ("UNSUPPORTED_CONNECT_FEATURE", (_UNSUPPORTED,)),
+    ("INVALID_CONF_VALUE", (_ARGUMENT,)),
+    ("INVALID_ARRAY_INDEX", (_INDEX,)),
+    ("22018", (_NUMBER, _ARGUMENT)),
+    ("22012", (_ARITHMETIC,)),
+    ("22003", (_ARITHMETIC,)),
+    ("22007", (_DATE_TIME,)),
+    ("22008", (_DATE_TIME,)),
+    ("22", (_RUNTIME,)),
+    ("42", (_ANALYSIS,)),
+    ("0A", (_ANALYSIS,)),
+    ("3F", (_ANALYSIS,)),
+)
+
+
+@dataclass(slots=True)
+class ErrorDetails:
+    """A session's errors until their client requests the details. Thread-safe."""
+
+    _errors: OrderedDict[str, SqlError | Failure] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, error: SqlError | Failure) -> str:
+        error_id = str(uuid.uuid4())
+        with self._lock:
+            self._errors[error_id] = error
+            while len(self._errors) > _ERRORS_MAX:
+                self._errors.popitem(last=False)
+        return error_id
+
+    def take(self, error_id: str) -> SqlError | Failure | None:
+        with self._lock:
+            return self._errors.pop(error_id, None)
+
+
+def abort(
+    context: grpc.ServicerContext, error: BaseException, details: ErrorDetails | None, *, has_run: bool = False
+) -> None:
+    """Ends the call with `error`; `has_run` for a statement's own error. Raises."""
+    context.abort_with_status(rpc_status.to_status(status_of(error, details, has_run=has_run)))
+
+
+def status_of(error: BaseException, details: ErrorDetails | None, *, has_run: bool = False) -> Status:
+    """Returns the status; `details` keeps what its headers cannot carry."""
+    failure = describe(error)
+    parameters = _parameters(error)
+    classes = _classes(failure)
+    text = json.dumps(parameters)
+    metadata = {
+        "classes": json.dumps([*classes, "java.lang.Exception"]),
+        "errorClass": failure.condition,
+        "sqlState": failure.sqlstate,
+    }
+    if len(text) <= _PARAMETERS_MAX:
+        metadata["messageParameters"] = text
+    is_long = len(failure.message) > _MESSAGE_MAX or len(text) > _PARAMETERS_MAX or failure.position is not None
+    if is_long and details is not None:
+        metadata["errorId"] = details.add(error if isinstance(error, SqlError) else failure)
+    info = ErrorInfo(reason=classes[0], domain="org.apache.spark", metadata=metadata)
+    status = Status(code=_code(failure, has_run=has_run), message=failure.message[:_MESSAGE_MAX])
+    _add(status, info)
+    if not has_run and failure.sqlstate.startswith("53"):
+        retry = RetryInfo()
+        retry.retry_delay.seconds = int(getattr(error, "retry_after_s", _RETRY_S))
+        _add(status, retry)
+    return status
+
+
+def error_details(error: SqlError | Failure) -> pb2.FetchErrorDetailsResponse:
+    """Returns the response to FetchErrorDetails, without the ids of the session."""
+    failure = describe(error) if isinstance(error, SqlError) else error
+    found = pb2.FetchErrorDetailsResponse.Error(
+        error_type_hierarchy=[*_classes(failure), "java.lang.Exception"],
+        message=failure.message,
+        spark_throwable=pb2.FetchErrorDetailsResponse.SparkThrowable(
+            error_class=failure.condition,
+            sql_state=failure.sqlstate,
+            message_parameters=_parameters(error),
+        ),
+    )
+    if (position := failure.position) is not None:
+        found.spark_throwable.query_contexts.append(
+            pb2.FetchErrorDetailsResponse.QueryContext(
+                context_type=pb2.FetchErrorDetailsResponse.QueryContext.SQL,
+                object_type="VIEW" if position.view else "",
+                object_name=position.view,
+                fragment=position.excerpt.partition("\n")[0],
+                summary=f"{position}\n{position.excerpt}",
+            )
+        )
+    return pb2.FetchErrorDetailsResponse(root_error_idx=0, errors=[found])
+
+
+def _add(status: Status, detail: Message) -> None:
+    packed = AnyMessage()
+    packed.Pack(detail)
+    status.details.append(packed)
+
+
+def _classes(failure: Failure) -> tuple[str, ...]:
+    for prefix, classes in _CLASSES:
+        if failure.condition.startswith(prefix) or failure.sqlstate.startswith(prefix):
+            return classes
+    return (_SPARK,)
+
+
+def _code(failure: Failure, *, has_run: bool) -> int:
+    if failure.sqlstate.startswith("28"):
+        return int(UNAUTHENTICATED)
+    is_starting = failure.sqlstate.startswith("57P") or failure.condition == "SPARK_UNAVAILABLE"
+    return int(UNAVAILABLE if is_starting and not has_run else INTERNAL)
+
+
+def _parameters(error: BaseException | Failure) -> Mapping[str, str]:
+    if not isinstance(error, SqlError):
+        return {}
+    return {name: str(getattr(error, name)) for name in error.signature.parameters}
