@@ -1987,6 +1987,19 @@ class JavaClassesOutdated(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class ConnectorNotInstallable(SqlError):
+    """CONNECTOR_NOT_INSTALLABLE, SQLSTATE 58000"""
+    store: str
+    reason: str
+    def __init__(self, store: str, reason: str) -> None: ...
+
+class ConnectorNotFound(SqlError):
+    """CONNECTOR_NOT_FOUND, SQLSTATE 58000"""
+    url: str
+    reason: str
+    store: str
+    def __init__(self, url: str, reason: str, store: str) -> None: ...
+
 class SparkSettingFixed(SqlError):
     """CANNOT_MODIFY_CONFIG.GATEWAY, SQLSTATE 46110"""
     key: str

@@ -100,6 +100,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
             column_cache_percent=config.spark.column_cache_percent,
             local_dir=config.spark.local_dir or None,
             conf=config.spark.conf,
+            needed_urls=tuple(url for url in (config.lake.folder, *config.lake.allowed_roots) if "://" in url),
             pools={group.name: group.weight for group in config.admission.groups},
             supervision=Supervision(
                 silent_s=config.spark.silent_s,
