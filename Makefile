@@ -59,7 +59,7 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
 	    -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
-test: $(VENV)/.installed-test $(VENV)/.prepared chromium test-java ## run the tests, in PROCESSES=2 with a Spark each
+test: $(VENV)/.installed-test $(VENV)/.prepared chromium helm test-java ## run the tests, in PROCESSES=2 with a Spark each
 	$(RUN) pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 $(TEST_ARGS)
 
 test-java: $(VENV)/.installed-test ## run the tests of the Java classes with JUnit, JUNIT=options of its console launcher
@@ -92,6 +92,7 @@ lint: $(VENV)/.installed-test ## check style and types
 reference: $(VENV)/.installed-test ## write the SQL reference of the shell, and the generated pages of the documentation
 	$(RUN) tests.tidy.sql_reference
 	$(RUN) tests.docs.reference_pages
+	$(RUN) tests.deploy.chart_readme
 
 screenshots: $(VENV)/.installed-test ## take the pictures of the console for the documentation; needs Chromium
 	$(RUN) tests.docs.screenshots
