@@ -3366,6 +3366,22 @@ class CredentialInvalid(SqlError):
     reason: str
     def __init__(self, name: str, reason: str) -> None: ...
 
+class CredentialSealed(SqlError):
+    """STORAGE_CREDENTIAL_INVALID.SEALED, SQLSTATE F0000"""
+    name: str
+    reason: str
+    def __init__(self, name: str, reason: str) -> None: ...
+
+class CredentialNotFound(SqlError):
+    """STORAGE_CREDENTIAL_NOT_FOUND, SQLSTATE 42704"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class CredentialsKeyInvalid(SqlError):
+    """STORAGE_CREDENTIAL_INVALID.KEY, SQLSTATE F0000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
 class TracingNotInstalled(SqlError):
     """TRACING_NOT_INSTALLED, SQLSTATE F0000"""
     package: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,14 +14,14 @@ import pytest
 
 from catalog.store.credentials import Credential, use_credentials
 from engine.spark.connectors import installed_jars
+from gateway.cli.credentials import main as keep_credentials
 from tests.clients.drivers import java
 from tests.engine.lake_sessions import rows, run
 from tests.gateway.test_serve_process import submit
 from tests.paths import ROOT
-from tests.rest.s3_keys import give_out
 from tests.server_process import ServerProcess
 from tests.stores.s3_lake import BUCKET, S3Server
-from tests.stores.test_data_requests import ACCESS, connected_spark, open_session
+from tests.stores.test_data_requests import ACCESS, KEYS, connected_spark, open_session
 
 S3_JARS, HDFS_JAR = ROOT / ".oracle-s3a", ROOT / ".oracle-hdfs" / "minicluster.jar"
 pytestmark = [pytest.mark.slow, pytest.mark.clients, pytest.mark.spark]
@@ -55,42 +56,68 @@ def read_and_write(ports: dict[str, int]) -> None:
     assert [row[1] for row in submit(ports, "SHOW TABLES IN s")["result"]["data_array"]] == ["i"]
 
 
-@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+@pytest.mark.parametrize("place", ["the configuration", "the catalog"])
 def test_lake_on_s3_is_read_and_written_with_the_installed_connector(
-    tmp_path: Path, stopped: list[ServerProcess], scheme: str
+    tmp_path: Path, stopped: list[ServerProcess], monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
+    """With a credential in the configuration, or encrypted in the catalog."""
     assert installed_jars(S3_JARS), "make test-slow gets Hadoop's connector for S3, by Maven"
     store = S3Server()
     try:
-        config = s3_config(tmp_path, scheme, store.url)
+        config = tmp_path / "gateway.toml"
+        if place == "the catalog":
+            config.write_text(catalog_credential(tmp_path, store.url, monkeypatch, config))
+        else:
+            config.write_text(configured_credential(tmp_path, store.url))
         conf = f'{{"spark.driver.extraClassPath" = "{":".join(map(str, installed_jars(S3_JARS)))}"}}'
         stopped.append(ServerProcess(tmp_path, "--config", str(config), GATEWAY_SPARK_CONF=conf))
         read_and_write(stopped[0].ports())
-        assert "secret-of" not in stopped[0].output
+        assert KEYS["s3.secret-access-key"] not in stopped[0].output
     finally:
         store.stop()
 
 
-def s3_config(folder: Path, scheme: str, endpoint: str) -> Path:
-    keys = give_out(BUCKET, 36_000)
+def configured_credential(folder: Path, endpoint: str) -> str:
+    """Returns settings for a lake and a catalog in the store."""
     for name in ("secret-access-key", "session-token"):
-        (folder / name).write_text(keys[f"s3.{name}"])
+        (folder / name).write_text(KEYS[f"s3.{name}"])
         (folder / name).chmod(0o600)
-    config = folder / "gateway.toml"
-    config.write_text(f"""
+    return f"""
 [lake]
-folder = "{scheme}://{BUCKET}/lake"
-catalog_folder = "{scheme}://{BUCKET}/catalog"
+folder = "s3a://{BUCKET}/lake"
+catalog_folder = "s3a://{BUCKET}/catalog"
 [[storage.credentials]]
 name = "lake"
-urls = ["{scheme}://{BUCKET}"]
-access_key_id = "{keys["s3.access-key-id"]}"
+urls = ["s3://{BUCKET}"]
+access_key_id = "{KEYS["s3.access-key-id"]}"
 secret_access_key = "file:{folder}/secret-access-key"
 session_token = "file:{folder}/session-token"
 endpoint = "{endpoint}"
 region = "us-east-1"
-""")
-    return config
+"""
+
+
+def catalog_credential(folder: Path, endpoint: str, patch: pytest.MonkeyPatch, config: Path) -> str:
+    """Adds a credential to a local catalog; returns the settings for it, and for a lake in the store."""
+    settings = f"""
+[lake]
+folder = "s3://{BUCKET}/lake"
+catalog_folder = "{folder}/catalog"
+[storage]
+credentials_key = "file:{folder}/key"
+"""
+    config.write_text(settings)
+    assert keep_credentials(["key", str(folder / "key")]) == 0
+    fields = {
+        "access_key_id": KEYS["s3.access-key-id"],
+        "secret_access_key": KEYS["s3.secret-access-key"],
+        "session_token": KEYS["s3.session-token"],
+        "endpoint": endpoint,
+        "region": "us-east-1",
+    }
+    patch.setattr("sys.stdin", io.StringIO("".join(f'{name} = "{value}"\n' for name, value in fields.items())))
+    assert keep_credentials(["add", "lake", "--url", f"s3://{BUCKET}", "--config", str(config)]) == 0
+    return settings
 
 
 @contextmanager
