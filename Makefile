@@ -6,11 +6,16 @@ ORACLE := .oracle
 ICEBERG_ORACLE := .oracle-iceberg
 REST_ORACLE := .oracle-rest
 S3A_ORACLE := .oracle-s3a
+HDFS_ORACLE := .oracle-hdfs
+HDFS_ARTIFACT := org.apache.hadoop:hadoop-client-minicluster:3.5.0
+HDFS_SHA256 := 06772d24529e59939915979b3edba204d367750ef7dc5120411f35221dd4818c
 MINIO := .minio
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 PIP_INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
+HELM := .helm
+HELM_VERSION := v4.3.2
 SERVE_ARGS ?=
 # Changes of these require another build of the package.
 BUILT := $(wildcard $(addprefix gateway/http/console/,*.* src/* src/*/*) $(shell find engine/spark/java/src/main -name "*.java") deploy/*.py) engine/spark/java/src/main
@@ -36,7 +41,7 @@ SOAK ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve chaos soak check test test-java test-rules test-slow test-clients fuzz-tables lint format lock conditions reference screenshots docs bench coverage mutation oracle clean java chromium minio
+.PHONY: help install serve chaos soak check test test-java test-rules test-slow test-clients fuzz-tables lint format lock conditions reference screenshots docs bench coverage mutation oracle clean java chromium helm minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +59,7 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
 	    -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
-test: $(VENV)/.installed-test $(VENV)/.prepared chromium test-java ## run the tests, in PROCESSES=2 with a Spark each
+test: $(VENV)/.installed-test $(VENV)/.prepared chromium helm test-java ## run the tests, in PROCESSES=2 with a Spark each
 	$(RUN) pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 $(TEST_ARGS)
 
 test-java: $(VENV)/.installed-test ## run the tests of the Java classes with JUnit, JUNIT=options of its console launcher
@@ -64,7 +69,7 @@ test-java: $(VENV)/.installed-test ## run the tests of the Java classes with JUn
 test-rules: $(VENV)/.installed-test $(VENV)/.prepared ## compare answers with the optimizer's rules on and off, QUERIES=number SEED=text MINUTES=limit FIRST=number
 	$(RUN) tests.rules --seed "$(SEED)" --queries $(QUERIES) --minutes $(MINUTES) --first $(FIRST)
 
-test-slow: $(VENV)/.installed-test $(S3A_ORACLE)/.installed minio ## run the tests that take long
+test-slow: $(VENV)/.installed-test $(S3A_ORACLE)/.installed $(HDFS_ORACLE)/minicluster.jar helm minio ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
 
 test-clients: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
@@ -87,6 +92,7 @@ lint: $(VENV)/.installed-test ## check style and types
 reference: $(VENV)/.installed-test ## write the SQL reference of the shell, and the generated pages of the documentation
 	$(RUN) tests.tidy.sql_reference
 	$(RUN) tests.docs.reference_pages
+	$(RUN) tests.deploy.chart_readme
 
 screenshots: $(VENV)/.installed-test ## take the pictures of the console for the documentation; needs Chromium
 	$(RUN) tests.docs.screenshots
@@ -132,7 +138,7 @@ oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORAC
 
 clean: ## remove the environment and everything made by tests
 	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build engine/spark/java/build
-	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) $(MINIO) .clients .junit build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench .mutation
+	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) $(HDFS_ORACLE) $(MINIO) $(HELM) .clients .junit build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench .mutation
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
@@ -141,6 +147,10 @@ java:
 minio: # the tests with MinIO are left out without Go
 	@if test ! -x $(MINIO)/minio && command -v go > /dev/null; then \
 	    GOBIN=$(CURDIR)/$(MINIO) go install github.com/minio/minio@$(MINIO_VERSION); fi
+
+helm: # the tests of the chart are left out without Go
+	@if test ! -x $(HELM)/helm && command -v go > /dev/null; then \
+	    GOBIN=$(CURDIR)/$(HELM) go install helm.sh/helm/v4/cmd/helm@$(HELM_VERSION); fi
 
 chromium: # the tests of the console need it, and are left out without
 	@bash deploy/ensure-chromium.sh
@@ -171,10 +181,14 @@ $(REST_ORACLE)/.installed: tests/oracle/rest_server/pom.xml
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(REST_ORACLE)
 	@touch $@
 
-$(S3A_ORACLE)/.installed: tests/oracle/s3a/pom.xml
+$(S3A_ORACLE)/.installed: engine/spark/connectors.toml | $(VENV)/.installed-test
 	@bash deploy/ensure-maven.sh
-	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(S3A_ORACLE)
+	@$(RUN) engine.spark.connectors s3 $(S3A_ORACLE)
 	@touch $@
+
+$(HDFS_ORACLE)/minicluster.jar: # a NameNode and a DataNode
+	@bash deploy/ensure-maven.sh
+	@$(PYTHON) -m tests.maven $(HDFS_ARTIFACT) $@ $(HDFS_SHA256)
 
 $(VENV)/.build: pyproject.toml | $(BIN)/python # what the build requires, here and not in an environment for each build
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \

@@ -1993,6 +1993,19 @@ class JavaClassesOutdated(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class ConnectorNotInstallable(SqlError):
+    """CONNECTOR_NOT_INSTALLABLE, SQLSTATE 58000"""
+    store: str
+    reason: str
+    def __init__(self, store: str, reason: str) -> None: ...
+
+class ConnectorNotFound(SqlError):
+    """CONNECTOR_NOT_FOUND, SQLSTATE 58000"""
+    url: str
+    reason: str
+    store: str
+    def __init__(self, url: str, reason: str, store: str) -> None: ...
+
 class SparkSettingFixed(SqlError):
     """CANNOT_MODIFY_CONFIG.GATEWAY, SQLSTATE 46110"""
     key: str
@@ -3358,6 +3371,22 @@ class CredentialInvalid(SqlError):
     name: str
     reason: str
     def __init__(self, name: str, reason: str) -> None: ...
+
+class CredentialSealed(SqlError):
+    """STORAGE_CREDENTIAL_INVALID.SEALED, SQLSTATE F0000"""
+    name: str
+    reason: str
+    def __init__(self, name: str, reason: str) -> None: ...
+
+class CredentialNotFound(SqlError):
+    """STORAGE_CREDENTIAL_NOT_FOUND, SQLSTATE 42704"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class CredentialsKeyInvalid(SqlError):
+    """STORAGE_CREDENTIAL_INVALID.KEY, SQLSTATE F0000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
 
 class TracingNotInstalled(SqlError):
     """TRACING_NOT_INSTALLED, SQLSTATE F0000"""

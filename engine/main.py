@@ -36,10 +36,13 @@ from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlaces
 from catalog.roots import configured_location, is_local
+from catalog.store.conditional_put import reason_against_puts, verify_conditional_puts
+from catalog.store.credentials import options_for
 from catalog.store.file_store import FileStore, remove_catalog_leftovers
 from catalog.store.interruption import interrupted_by
 from catalog.store.remote import open_files, open_tree
 from catalog.store.store import MemoryStore
+from catalog.store.store_requests import as_os_errors
 from engine.attempts import run_statement
 from engine.binding.sources import Sources
 from engine.binding.visibility import login_of, visible_to
@@ -146,6 +149,7 @@ def open_engine(
     """
     use_compact_memory()
     progress("opening the catalog")
+    verify_stores(options)
     sources = open_sources(options)
     threading.Thread(target=remove_leftovers, args=(options, sources.catalog), name="leftovers", daemon=True).start()
     driver = SparkDriver.start(
@@ -173,6 +177,24 @@ def opened_session(folder: str, driver: SparkDriver) -> Iterator[LakeSession]:
             session.close()
     finally:
         sources.close()
+
+
+def verify_stores(options: EngineOptions) -> None:
+    """Tries a conditional put in each configured object store; a store that ignores the condition is not written.
+
+    A store that cannot be reached, or not be written, is left to the statements. Raises `StorageNotAvailable`.
+    """
+    folders = (options.lake_folder, options.catalog_folder, *options.allowed_roots)
+    for url in dict.fromkeys(configured_location(folder) for folder in folders if folder):
+        if is_local(url) or reason_against_puts(url):
+            continue
+        try:
+            with as_os_errors():
+                is_honored = verify_conditional_puts(url, options_for(url))
+            if not is_honored:
+                logger.warning("%s is read-only: %s", url, reason_against_puts(url))
+        except OSError as error:
+            logger.info("whether %s has conditional puts is not known: %s", url, error)
 
 
 def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:

@@ -20,6 +20,7 @@ _COMMANDS = {
     "check-sql": ("gateway.cli.check_sql", "check which statements of files or logs run here, and why others do not"),
     "users": ("gateway.cli.users", "add, remove and list the users of a password file"),
     "tokens": ("gateway.cli.tokens", "make, list and revoke personal access tokens"),
+    "credentials": ("gateway.cli.credentials", "keep credentials for storage in the catalog, encrypted"),
     "audit": ("gateway.cli.audit", "check the audit log"),
     "backup": ("gateway.cli.backup", "write the catalog and the audit log to one file"),
     "restore": ("gateway.cli.restore", "restore the catalog and the audit log from a backup"),

@@ -25,7 +25,6 @@ from urllib.parse import urlsplit
 
 from catalog.conditions import ConnectNotInstalled, StateFolderNotUsable
 from catalog.errors import SqlError
-from catalog.store.credentials import use_credentials
 from engine.engine import Engine, TableCount
 from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
@@ -40,7 +39,7 @@ from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.start import make_authenticator, open_issuer, open_oidc, open_tokens
 from gateway.configuration.catalogs import open_rest_catalogs, open_rest_policy
 from gateway.configuration.config import Config
-from gateway.configuration.storage import open_credentials
+from gateway.configuration.storage import use_configured_credentials
 from gateway.forwarding.forwarder import Forwarder
 from gateway.forwarding.signed_calls import CallSigner
 from gateway.hs2.server import ThriftServer, ThriftSettings, listen
@@ -85,7 +84,7 @@ EngineFactory = Callable[[Config, Progress, OnFailure], Engine]
 
 def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) -> Engine:
     """Opens the engine over the configured lake; `on_failure` is called when it fails permanently."""
-    use_credentials(open_credentials(config.storage))
+    use_configured_credentials(config.storage, config.catalog_folder)
     options = EngineOptions(
         lake_folder=config.lake.folder,
         catalog_folder=config.catalog_folder,
@@ -107,6 +106,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
             column_cache_percent=config.spark.column_cache_percent,
             local_dir=config.spark.local_dir or None,
             conf=config.spark.conf,
+            needed_urls=tuple(url for url in (config.lake.folder, *config.lake.allowed_roots) if "://" in url),
             pools={group.name: group.weight for group in config.admission.groups},
             supervision=Supervision(
                 silent_s=config.spark.silent_s,

@@ -31,7 +31,7 @@ class Certificate:
         return ssl.create_default_context(cafile=str(self.certificate))
 
 
-def make_certificate(folder: Path) -> Certificate:
+def make_certificate(folder: Path, ends_in_days: float = 30) -> Certificate:
     """Creates a certificate for localhost and 127.0.0.1; also `encrypted.pem`, the key with a password."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
@@ -40,7 +40,7 @@ def make_certificate(folder: Path) -> Certificate:
     certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=30))
+        .not_valid_after(now + dt.timedelta(days=ends_in_days))
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())

@@ -18,7 +18,19 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.no_java import refuse_java
-from tests.paths import HAS_CONSOLE, HAS_NODE_MODULES, HAS_TESTDATA, MAY_MOUNT, MINIO, SLAPD, TESTDATA
+from tests.paths import (
+    HAPROXY,
+    HAS_CONSOLE,
+    HAS_NODE_MODULES,
+    HAS_TESTDATA,
+    HELM,
+    MAY_MOUNT,
+    MINIO,
+    PROMTOOL,
+    SLAPD,
+    SYSTEMD_ANALYZE,
+    TESTDATA,
+)
 from tests.samples import beside_diagonals
 from tests.scheduling import FileScheduling, UnitsSeen
 
@@ -39,6 +51,10 @@ _THERE = {
     "node": HAS_NODE_MODULES,
     "mounts": MAY_MOUNT,
     "minio": MINIO is not None,
+    "helm": HELM is not None,
+    "haproxy": HAPROXY is not None,
+    "promtool": PROMTOOL is not None,
+    "systemd": SYSTEMD_ANALYZE is not None,
 }
 _MISSING = {name for name, is_there in _THERE.items() if not is_there}
 _REASONS = {
@@ -47,6 +63,10 @@ _REASONS = {
     "node": "of the console's source were left out: its packages are fetched when it is built (make install).",
     "mounts": "on disks that are read-only or full were left out: mounting a file system is not permitted here.",
     "minio": "with MinIO were left out: it is built by make test-slow, where Go is installed.",
+    "helm": "of the Helm chart were left out: Helm is built by make helm, where Go is installed.",
+    "haproxy": "with HAProxy were left out: no haproxy (apt-get install haproxy).",
+    "systemd": "of units were left out: no systemd-analyze (apt-get install systemd).",
+    "promtool": "of alerts were left out: no promtool (apt-get install prometheus).",
     "debootstrap": "with the steps of the Dockerfile were left out: they need root and debootstrap.",
     "slapd": "with a directory were left out: no slapd; apt-get install slapd, or name its folder in SLAPD_ROOT.",
 }

@@ -26,6 +26,10 @@ HAS_CONSOLE = CHROMIUM is not None and (CONSOLE / "dist" / "index.html").exists(
 HAS_NODE_MODULES = (CONSOLE / "node_modules").is_dir()
 SLAPD = shutil.which("slapd", path=f"{os.environ.get('PATH', '')}:{SLAPD_ROOT}/usr/sbin:/usr/sbin")
 MINIO = shutil.which("minio", path=f"{ROOT / '.minio'}:{os.environ.get('PATH', '')}")
+HELM = shutil.which("helm", path=f"{ROOT / '.helm'}:{os.environ.get('PATH', '')}")
+HAPROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+SYSTEMD_ANALYZE = shutil.which("systemd-analyze")
+PROMTOOL = shutil.which("promtool")
 
 
 def _may_mount() -> bool:

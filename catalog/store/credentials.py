@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from catalog.roots import in_store
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
@@ -27,8 +29,9 @@ class Credential:
 
     def length_for(self, url: str) -> int:
         """Returns the length of the longest prefix of `url` among the URLs; 0 if none matches."""
-        # By whole segments: a credential for `s3://a/b` must not apply to `s3://a/bc`.
-        return max((len(each) for each in self.urls if f"{url}/".startswith(f"{each.rstrip('/')}/")), default=0)
+        # By whole segments: a credential for `s3://a/b` must not apply to `s3://a/bc`. It applies to `s3a://a/b`.
+        place, prefixes = f"{in_store(url)}/", (f"{in_store(each).rstrip('/')}/" for each in self.urls)
+        return max((len(prefix) for prefix in prefixes if place.startswith(prefix)), default=0)
 
 
 _known: tuple[Credential, ...] = ()

@@ -505,11 +505,12 @@ def _to_bytes(value: Mapping[str, object]) -> bytes:
 
 
 _TEMPORARY = re.compile(r".+\.json\.[0-9a-f]{32}\.tmp")
-_OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}(?P<suffix>(?:\.query|\.lineage)?\.json)")
+_OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}(?P<suffix>(?:\.query|\.lineage|\.credential)?\.json)")
 
 # The folders for saved queries and for lineage in the catalog's folder. Their files have names that no earlier release
 # takes for its own leftovers.
 QUERIES_FOLDER, QUERIES_SUFFIX = "queries", ".query.json"
+CREDENTIALS_FOLDER, CREDENTIALS_SUFFIX = "credentials", ".credential.json"
 LINEAGE_FOLDER, LINEAGE_SUFFIX = "lineage", ".lineage.json"
 
 
@@ -530,6 +531,7 @@ def _leftovers(folder: str) -> Iterator[str]:
     for root, suffix in (
         (folder, ".json"),
         (f"{folder}/{QUERIES_FOLDER}", QUERIES_SUFFIX),
+        (f"{folder}/{CREDENTIALS_FOLDER}", CREDENTIALS_SUFFIX),
         (f"{folder}/{LINEAGE_FOLDER}", LINEAGE_SUFFIX),
     ):
         matches = ((path, _OBJECT.fullmatch(os.path.basename(path))) for path in files)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 import weakref
@@ -15,10 +16,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
-from catalog.conditions import StorageNotAvailable, StoreSchemeNotSupported
+from catalog.conditions import StoreSchemeNotSupported
 from catalog.names import DELTA, ICEBERG
 from catalog.roots import configured_location, is_local
-from catalog.store.conditional_put import CONDITIONS, open_file_system, put_if_absent
+from catalog.store.conditional_put import CONDITIONS, open_file_system, put_if_absent, reason_against_puts
 from catalog.store.credentials import options_for
 from catalog.store.files import (
     LOG_FOLDER,
@@ -90,6 +91,8 @@ class RemoteFiles:
     def create(self, path: str, data: bytes) -> bool:
         if self._scheme not in CONDITIONS:
             raise StoreSchemeNotSupported(self._scheme, ", ".join(("file", *sorted(CONDITIONS))))
+        if (reason := reason_against_puts(self.root)) is not None:
+            raise OSError(errno.EROFS, reason)
         return put_if_absent(self._fs, self._scheme, self._full(path), data)
 
     @as_os_errors()
@@ -419,10 +422,7 @@ def forget_listings(location: str) -> None:
 
 
 def _open(url: str, options: Mapping[str, Any] | None) -> Any:
-    try:
-        return open_file_system(url, options_for(url) if options is None else options)
-    except (ImportError, ValueError) as error:
-        raise StorageNotAvailable(url, str(error)) from error
+    return open_file_system(url, options_for(url) if options is None else options)
 
 
 def _list(fs: Any, folder: str, kind: str | None = None) -> list[dict[str, Any]]:

@@ -155,6 +155,8 @@ def file_info(fs: Any, path: str) -> dict[str, Any]:
 
 def modified_s(entry: Mapping[str, Any]) -> float:
     """Returns the modification time in seconds since the epoch; each file system represents it differently."""
+    if (found_ms := entry.get("modification_time")) is not None:  # in HDFS
+        return float(found_ms) / 1000
     found: Any = next((entry[key] for key in _TIMES if entry.get(key)), 0)
     if isinstance(found, str):
         found = datetime.fromisoformat(found)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.conditions import JavaClassesOutdated
+from engine.spark.connectors import connectors_folder, installed_jars
 from engine.spark.gateway_jar import JAR, SOURCES, digest_of_sources, java_sources, read_stamp
 from engine.spark.jvm import SPARK_VERSION
 
@@ -34,10 +34,11 @@ _ARCHIVE = "classes-{}.jsa"
 
 @dataclass(frozen=True, slots=True)
 class ClassFiles:
-    """The jar with the gateway's classes, and the folder for Java's archive."""
+    """The jar with the gateway's classes, the folder for Java's archive, and the jars of installed connectors."""
 
     jar: Path
     folder: Path
+    connectors: tuple[Path, ...] = ()
 
     @property
     def archive(self) -> Path | None:
@@ -47,8 +48,9 @@ class ClassFiles:
 
     def settings(self, conf: Mapping[str, str]) -> dict[str, str]:
         """Returns `conf` for a start with these files. Options from `conf` stay last, which Java prefers."""
-        given = conf.get(_CLASS_PATH)
-        added = {_CLASS_PATH: f"{self.jar}{os.pathsep}{given}" if given else str(self.jar)}
+        # Jars of `conf` precede installed connectors: an operator may replace one.
+        jars = (str(self.jar), *filter(None, [conf.get(_CLASS_PATH)]), *map(str, self.connectors))
+        added = {_CLASS_PATH: os.pathsep.join(jars)}
         if (archive := self.archive) is not None:
             option = _quote_option(f"-XX:SharedArchiveFile={archive}")
             added[JAVA_OPTIONS] = f"{option} -Xlog:cds*=off {conf.get(JAVA_OPTIONS, '')}".rstrip()
@@ -69,9 +71,10 @@ def find_class_files(jar: Path = JAR, sources: Path = SOURCES) -> ClassFiles:
         raise JavaClassesOutdated(f"{jar} was not compiled from the current sources in {sources}")
     # Java compares the jar's size and modification time with those in its archive.
     made = jar.stat()
-    key = f"{SPARK_VERSION}\0{jar}\0{made.st_size}\0{int(made.st_mtime)}"
+    connectors = installed_jars(connectors_folder())
+    key = "\0".join((SPARK_VERSION, str(jar), str(made.st_size), str(int(made.st_mtime)), *map(str, connectors)))
     digest = hashlib.sha256(key.encode()).hexdigest()
-    return ClassFiles(jar, Path(sys.prefix) / "share" / "delta-gateway" / digest[:32])
+    return ClassFiles(jar, connectors_folder().parent / digest[:32], connectors)
 
 
 @contextmanager
@@ -92,7 +95,7 @@ def archive_classes(files: ClassFiles) -> Iterator[str]:
 def _remove_others(folder: Path) -> None:
     if folder.parent.is_dir():
         for other in folder.parent.iterdir():
-            if other != folder:
+            if other not in (folder, connectors_folder()):
                 shutil.rmtree(other, ignore_errors=True)
 
 

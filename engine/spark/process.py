@@ -12,7 +12,7 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,7 @@ from typing import Any
 from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from catalog.conditions import SparkRestarting, SparkSettingInvalid, SparkUnavailable
+from catalog.conditions import ConnectorNotFound, SparkRestarting, SparkSettingInvalid, SparkUnavailable
 from catalog.errors import SqlError
 from catalog.store.credentials import hadoop_settings
 from engine.runtime.executed_plan import ExecutedPlan, parse_plans
@@ -33,6 +33,7 @@ from engine.runtime.jvm_statistics import JvmStatistics, read_jobs, read_jvm_sta
 from engine.runtime.profile import Profile
 from engine.runtime.request import StatementRequest
 from engine.spark.class_files import ClassFiles
+from engine.spark.connectors import STORE_OF_SCHEME
 from engine.spark.expressions import ALLOWED_EXPRESSIONS
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S, kill_jvm, launch_jvm, stop_jvm
@@ -59,7 +60,7 @@ Progress = Callable[[str], None]
 class Launch:
     """Launch parameters for each Spark start; `spark_dir` contains files for one run only.
 
-    Java may take `exit_s` seconds to end.
+    Java may take `exit_s` seconds to end. Spark must have a file system for `needed_urls`.
     """
 
     conf: Mapping[str, str]
@@ -70,6 +71,7 @@ class Launch:
     allowed_table_functions: Collection[str]
     file_lists: FileLists
     exit_s: float = EXIT_S
+    needed_urls: tuple[str, ...] = ()
 
 
 class SparkProcess:
@@ -253,6 +255,18 @@ class SparkProcess:
             _log.log(logging.DEBUG if has_ended else logging.WARNING, "%s was not cancelled: %s", statement_id, error)
 
 
+def _ensure_connectors(gateway: ClientServer, hadoop: Any, urls: Iterable[str]) -> None:
+    """Raises `ConnectorNotFound` if the connector of an object store is missing: each query would fail."""
+    for url in urls:
+        scheme = url.partition("://")[0]
+        if (store := STORE_OF_SCHEME.get(scheme)) is not None:
+            try:
+                gateway.jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, hadoop)
+            except Py4JJavaError as error:
+                *_, reason = _cause_messages(error.java_exception)
+                raise ConnectorNotFound(url, reason, store) from error
+
+
 def _start_failure(error: Py4JError | ConnectionError, conf: Mapping[str, str]) -> SqlError:
     """Logs an error with Java's stack trace, and returns the one that names the rejected setting, if there is one.
 
@@ -290,6 +304,7 @@ def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
     hadoop = spark.sparkContext().hadoopConfiguration()
     for key, value in hadoop_settings().items():  # not in Spark's settings, which statements and logs may show
         hadoop.set(key, value)
+    _ensure_connectors(gateway, hadoop, launch.needed_urls)
     gateway.jvm.deltagateway.protocol.Schema.ensureVersion(VERSION)
     callback_server = launch.file_lists.server
     driver = gateway.jvm.deltagateway.session.GatewayDriver(
@@ -303,5 +318,6 @@ def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
     )
     # Executors in other processes load the gateway's classes from there. With `spark.jars`, the executor in Java's own
     # process would copy and load them again.
-    driver.shareClasses(str(launch.class_files.jar))
+    for jar in (launch.class_files.jar, *launch.class_files.connectors):
+        driver.shareClasses(str(jar))
     return driver

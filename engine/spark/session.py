@@ -51,6 +51,7 @@ from catalog.errors import SqlError
 from engine.runtime.jvm_statistics import jvm_metrics
 from engine.runtime.metrics import MetricFamily, counter
 from engine.spark.class_files import JAVA_OPTIONS, find_class_files
+from engine.spark.connectors import CONNECTOR_CONF
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S
 from engine.spark.process import Launch, SparkProcess
@@ -189,7 +190,7 @@ class SparkOptions:
 
     `column_cache_percent`: the heap percentage for the cache with decoded columns (`ColumnCache.java`). `supervision`
     defines when it is restarted; `pools` are names and weights for `StatementRequest.pool`. `exit_s`: Java's time limit
-    for ending.
+    for ending. Spark does not start without a file system for `needed_urls`.
     """
 
     master: str = "local[*]"
@@ -201,6 +202,7 @@ class SparkOptions:
     conf: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     pools: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     exit_s: float = EXIT_S
+    needed_urls: tuple[str, ...] = ()
 
 
 class SparkDriver:
@@ -232,8 +234,8 @@ class SparkDriver:
     ) -> SparkDriver:
         """Starts Spark; only functions in the two lists may be called. `on_give_up` is called if it fails repeatedly.
 
-        Raises `JavaNotFound`, `JavaClassesOutdated`, `SparkSettingFixed`, or `SparkSettingInvalid` or
-        `SparkUnavailable` if Spark does not start.
+        Raises `JavaNotFound`, `JavaClassesOutdated`, `SparkSettingFixed`, or `ConnectorNotFound`,
+        `SparkSettingInvalid` or `SparkUnavailable` if Spark does not start.
         """
         folder = PrivateFolder(options.local_dir)
         work_dir = folder.path
@@ -248,6 +250,7 @@ class SparkDriver:
                 allowed_table_functions=allowed_table_functions,
                 file_lists=file_lists,
                 exit_s=options.exit_s,
+                needed_urls=options.needed_urls,
             )
             steps = iter((progress,))  # only the first start reports progress
             supervisor = Supervisor(
@@ -365,7 +368,7 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
         local = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(heap_bytes))}
     # Hadoop sets its own file permissions, independent of the process's umask.
     umask = {"spark.hadoop.fs.permissions.umask-mode": f"{_umask():04o}"}
-    return {**_DEFAULT_CONF, **umask, **local, **options.conf, **owned, JAVA_OPTIONS: java_options}
+    return {**_DEFAULT_CONF, **CONNECTOR_CONF, **umask, **local, **options.conf, **owned, JAVA_OPTIONS: java_options}
 
 
 def _umask() -> int:

@@ -19,17 +19,17 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from catalog.conditions import StorageNotWritable
-from catalog.store.conditional_put import CONDITIONS, put_file_if_absent, put_if_absent
+from catalog.store.conditional_put import put_file_if_absent, put_if_absent, reason_against_puts
 
 TEMPORARY_SUFFIX = ".tmp"
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
-def ensure_scheme_writable(scheme: str) -> None:
-    """Raises `StorageNotWritable` unless `scheme` has an atomic put-if-absent."""
-    if scheme not in CONDITIONS:
-        raise StorageNotWritable(f"{scheme}://", "the scheme has no atomic put-if-absent")
+def ensure_puts_atomic(url: str) -> None:
+    """Raises `StorageNotWritable` unless the URL's store has an atomic put-if-absent."""
+    if (reason := reason_against_puts(url)) is not None:
+        raise StorageNotWritable(url, reason)
 
 
 def put_local(path: str, data: bytes, *, in_place: bool = False) -> bool:
@@ -49,13 +49,13 @@ def put_local(path: str, data: bytes, *, in_place: bool = False) -> bool:
 
 def put_fsspec(fs: Any, scheme: str, path: str, data: bytes) -> bool:
     """Does the same on an fsspec file system."""
-    ensure_scheme_writable(scheme)
+    ensure_puts_atomic(path)
     return put_if_absent(fs, scheme, path, data)
 
 
 def put_file_fsspec(fs: Any, scheme: str, path: str, local: str) -> bool:
     """Does the same with a local file's bytes."""
-    ensure_scheme_writable(scheme)
+    ensure_puts_atomic(path)
     return put_file_if_absent(fs, scheme, path, local)
 
 

@@ -49,7 +49,7 @@ from engine.storage.listing import entries_from
 from engine.storage.paths import resolve_path
 from engine.storage.put_if_absent import (
     TEMPORARY_SUFFIX,
-    ensure_scheme_writable,
+    ensure_puts_atomic,
     output_local,
     put_file_fsspec,
     put_fsspec,
@@ -496,7 +496,7 @@ class FsspecStorage(Storage):
         return open_file(self.fs, self.path_of(name))
 
     def ensure_writable(self) -> None:
-        ensure_scheme_writable(self.scheme)
+        ensure_puts_atomic(self.root)
 
     @as_os_errors()
     def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:

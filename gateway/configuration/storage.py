@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from catalog.conditions import CredentialInvalid
-from catalog.store.credentials import Credential
+import msgspec
+
+from catalog.conditions import CredentialInvalid, CredentialsKeyInvalid
+from catalog.store.credentials import Credential, use_credentials
+from catalog.store.sealed_credentials import KEY_BYTES, CredentialStore, SealedCredential, seal, unseal
 from gateway.configuration.fields import Constraint, setting
 from gateway.configuration.secrets import find_secret, is_reference
 
@@ -58,20 +63,97 @@ class StorageSection:
         "credentials are used.",
         constraint=Constraint("a list of credentials with a name each, and urls,", _have_own_names),
     )
+    credentials_key: str = setting(
+        "",
+        "Key for the credentials in the catalog, which `delta-gateway credentials` adds: a reference, as above, to the "
+        "32 bytes in Base64 that `delta-gateway credentials key` writes. The server reads these credentials when it "
+        "starts. Empty: the catalog has none.",
+        constraint=Constraint("a reference such as file:/path", lambda it: not it or is_reference(it)),
+    )
+
+
+def use_configured_credentials(
+    section: StorageSection, catalog_folder: str, environment: Mapping[str, str] = os.environ
+) -> None:
+    """Sets this process's credentials: those of the configuration, with which the catalog is opened, and the catalog's.
+
+    Raises `CredentialInvalid`, `CredentialsKeyInvalid`, `CredentialSealed`, and errors from reading secret files.
+    """
+    configured = open_credentials(section, environment)
+    use_credentials(configured)
+    key = credentials_key(section, environment)
+    if catalog_folder and (stored := CredentialStore(catalog_folder).load()):
+        use_credentials(_compatible((*configured, *(_unsealed(each, key) for each in stored))))
+
+
+def credentials_key(section: StorageSection, environment: Mapping[str, str] = os.environ) -> bytes | None:
+    """Returns the key for the catalog's credentials; None if it is not set. Raises `CredentialsKeyInvalid`."""
+    if not section.credentials_key:
+        return None
+    found = find_secret(section.credentials_key, environment)
+    if found is None:
+        raise CredentialsKeyInvalid(f"{section.credentials_key} leads to nothing")
+    try:
+        key = base64.b64decode(found, validate=True)
+    except ValueError as error:
+        raise CredentialsKeyInvalid("it is not Base64") from error
+    if len(key) != KEY_BYTES:
+        raise CredentialsKeyInvalid(f"it has {len(key)} bytes, not {KEY_BYTES}")
+    return key
+
+
+def new_credential(name: str, urls: tuple[str, ...], fields: Mapping[str, object], key: bytes) -> SealedCredential:
+    """Returns a credential for the catalog, whose fields are as in storage.credentials, with secrets in place of
+    references. Raises `CredentialInvalid`.
+    """
+    sealed = seal(name, urls, fields, key)
+    _unsealed(sealed, key)
+    return sealed
+
+
+def _unsealed(sealed: SealedCredential, key: bytes | None) -> Credential:
+    given = {"name": sealed.name, "urls": sealed.urls, **unseal(sealed, key)}
+    for each in dataclasses.fields(CredentialTable):
+        value, constraint = given.get(each.name), each.metadata["constraint"]
+        if value is not None and constraint is not None and not constraint.holds(value):
+            raise CredentialInvalid(sealed.name, f"{each.name} is not {constraint.expected}")
+    try:
+        table = msgspec.convert(given, _Table)
+    except msgspec.ValidationError as error:
+        raise CredentialInvalid(sealed.name, str(error)) from error
+    return _credential(CredentialTable(**msgspec.structs.asdict(table)), lambda _, value: value)
+
+
+class _Table(msgspec.Struct, forbid_unknown_fields=True):
+    """The fields of `CredentialTable`, as a credential in the catalog has them."""
+
+    name: str
+    urls: tuple[str, ...]
+    access_key_id: str = ""
+    secret_access_key: str = ""
+    session_token: str = ""
+    endpoint: str = ""
+    region: str = ""
+    account_key: str = ""
+    options: dict[str, str] = {}
+    hadoop: dict[str, str] = {}
 
 
 def open_credentials(section: StorageSection, environment: Mapping[str, str] = os.environ) -> tuple[Credential, ...]:
     """Loads the credentials with their secrets. Raises `CredentialInvalid`, and errors from reading secret files."""
-    found = tuple(_credential(table, environment) for table in section.credentials)
+    return _compatible(tuple(_configured(table, environment) for table in section.credentials))
+
+
+def _compatible(credentials: tuple[Credential, ...]) -> tuple[Credential, ...]:
     owners: dict[str, str] = {}
-    for credential in found:
+    for credential in credentials:
         for key in credential.hadoop:
             if (other := owners.setdefault(key, credential.name)) != credential.name:
                 raise CredentialInvalid(credential.name, f"{other} has another value of {key}; Spark can have one")
-    return found
+    return credentials
 
 
-def _credential(table: CredentialTable, environment: Mapping[str, str]) -> Credential:
+def _configured(table: CredentialTable, environment: Mapping[str, str]) -> Credential:
     def read(key: str, value: str) -> str:
         if not is_reference(value):
             if value and _SECRET.search(key):
@@ -82,6 +164,11 @@ def _credential(table: CredentialTable, environment: Mapping[str, str]) -> Crede
             raise CredentialInvalid(table.name, f"{value} leads to nothing")
         return found
 
+    return _credential(table, read)
+
+
+def _credential(table: CredentialTable, read: Callable[[str, str], str]) -> Credential:
+    """Returns a credential; `read` returns the value of a key."""
     options: dict[str, Any] = {key: read(key, value) for key, value in table.options.items()}
     hadoop = {key: read(key, value) for key, value in table.hadoop.items()}
     s3 = {

@@ -21,7 +21,7 @@ from tests.paths import ROOT
 
 _BASE = {"python:3.11-slim-bookworm": ("bookworm", "python3,python3-pip,python3-venv,ca-certificates")}
 _NOT_IN_SLIM = ("usr/share/doc", "usr/share/locale", "usr/share/man", "var/cache/apt/archives", "var/lib/apt/lists")
-_WITHOUT_EFFECT = frozenset({"LABEL", "EXPOSE", "VOLUME", "STOPSIGNAL"})
+_WITHOUT_EFFECT = frozenset({"ARG", "LABEL", "EXPOSE", "VOLUME", "STOPSIGNAL"})  # an ARG is empty here
 # The addresses and certificates of this machine; Docker, too, sets the first two.
 _OF_MACHINE = ("/etc/hosts", "/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt")
 _MOUNT = re.compile(r"--mount=type=bind,from=(\w+),source=(\S+),target=(\S+) (.*)", re.DOTALL)

@@ -98,7 +98,9 @@ def test_s3_credentials_are_set_per_bucket_on_both_sides(tmp_path: Path, secret:
             "client_kwargs": {"endpoint_url": "https://minio.example.com", "region_name": "eu-west-1"},
         }
     )
+    assert options_for("s3://lake/t") == options_for("s3a://lake/t")
     assert not options_for("s3a://more/t")
+    assert not options_for("s3://lakes/t")
     account = "acc.dfs.core.windows.net"
     assert options_for(f"abfss://c@{account}/t") == {"account_key": "a-key", "account_name": "acc"}
     settings = hadoop_settings()

@@ -2,7 +2,8 @@
 use. `--of URL` instead of the folder: a proxy for another store, with the same faults.
 
 It checks each request's signature (version 4), its session token, and that the key is for the object
-(`tests.rest.s3_keys`): anything else is 403. GET /-/requests returns which key requested what, and the status; POST
+(`tests.rest.s3_keys`): anything else is 403. With `--unconditional`, puts ignore `If-None-Match`, as in old stores.
+GET /-/requests returns which key requested what, and the status; POST
 /-/slow sets the number of seconds that each object GET waits. POST /-/faults sets faults: a JSON list with
 `{"method", "path": a regular expression, "kind", "skip", "count", "seconds"}`. `method` may be several, separated by
 spaces, and `skip` matching requests pass first. `kind` is `lose` (the request is carried out and not answered), `cut`
@@ -85,6 +86,7 @@ class Handler(BaseHTTPRequestHandler):
     store: Store
     fault: str | None = None
     hang_s = HANG_S
+    is_conditional = True
     done: tuple[int, bytes, dict[str, str]]
 
     def log_message(self, format: str, *args: object) -> None:
@@ -220,7 +222,7 @@ class Handler(BaseHTTPRequestHandler):
             case "PUT" if "uploadId" in query:
                 store.parts[query["uploadId"]][int(query["partNumber"])] = data
                 status, body, headers = 200, b"", {"ETag": _etag(data)}
-            case "PUT" if self.headers.get("If-None-Match") == "*" and path in store.objects:
+            case "PUT" if self._is_refused(path):
                 status, body, headers = 412, b"<Error><Code>PreconditionFailed</Code></Error>", {}
             case "PUT":
                 if not self.path.endswith("/"):  # a folder marker
@@ -231,7 +233,7 @@ class Handler(BaseHTTPRequestHandler):
                 store.parts[upload] = {}
                 reported = f"<UploadId>{upload}</UploadId>"
                 status, body, headers = 200, _xml("InitiateMultipartUploadResult", reported), {}
-            case "POST" if "uploadId" in query and self.headers.get("If-None-Match") == "*" and path in store.objects:
+            case "POST" if "uploadId" in query and self._is_refused(path):
                 store.parts.pop(query["uploadId"])
                 status, body, headers = 412, b"<Error><Code>PreconditionFailed</Code></Error>", {}
             case "POST" if "uploadId" in query:
@@ -254,6 +256,10 @@ class Handler(BaseHTTPRequestHandler):
                 status, body, headers = 404, b"<Error><Code>NoSuchKey</Code></Error>", {}
         self._note(key, requested, status)
         self.done = status, body, headers
+
+    def _is_refused(self, path: str) -> bool:
+        """Returns whether the condition of a put does not hold."""
+        return self.is_conditional and self.headers.get("If-None-Match") == "*" and path in self.store.objects
 
     def _put(self, path: str, data: bytes) -> None:
         self.store.objects[path], self.store.times[path] = data, time.time()
@@ -359,6 +365,9 @@ def _xml(name: str, text: str) -> bytes:
 
 def main() -> None:
     is_proxy = sys.argv[1:2] == ["--of"]
+    if "--unconditional" in sys.argv:
+        sys.argv.remove("--unconditional")
+        Handler.is_conditional = False
     Handler.store = Store(sys.argv[1] if len(sys.argv) > 1 and not is_proxy else None)
     if is_proxy:
         Forwarding.other = urlsplit(sys.argv[2]).netloc

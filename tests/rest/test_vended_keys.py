@@ -19,6 +19,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.connectors import installed_jars
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.fix_spark import start_spark
@@ -34,7 +35,7 @@ with_connector = pytest.mark.oracle
 @pytest.fixture(scope="module")
 def driver() -> Iterator[SparkDriver]:
     assert JARS.exists(), "make oracle gets Hadoop's connector for S3, by Maven"
-    jars = ":".join(map(str, sorted(JARS.glob("*.jar"))))
+    jars = ":".join(map(str, installed_jars(JARS)))
     found = start_spark(
         conf={
             "spark.sql.shuffle.partitions": "4",

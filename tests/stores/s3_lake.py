@@ -69,7 +69,7 @@ class S3Lake(BareLake):
 
 
 @contextmanager
-def s3_server(folder: Path | None = None) -> Iterator[S3Server]:
+def s3_server(folder: Path | None = None, *arguments: str) -> Iterator[S3Server]:
     """Yields a store with keys in this process; its objects are files in the folder, if given."""
     keys = give_out(BUCKET, 3600)
     options = {
@@ -77,7 +77,7 @@ def s3_server(folder: Path | None = None) -> Iterator[S3Server]:
         "secret": keys["s3.secret-access-key"],
         "token": keys["s3.session-token"],
     }
-    with _opened(S3Server(*([] if folder is None else [str(folder)])), options) as server:
+    with _opened(S3Server(*([] if folder is None else [str(folder)]), *arguments), options) as server:
         yield server
 
 

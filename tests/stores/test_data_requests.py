@@ -14,6 +14,7 @@ from catalog.errors import SqlError
 from catalog.store.credentials import Credential, use_credentials
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.connectors import installed_jars
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows, run
 from tests.fix_spark import QUICK_JAVA, start_spark
@@ -57,7 +58,9 @@ def driver(store: S3Server) -> Iterator[SparkDriver]:
     found.stop()
 
 
-def connected_spark(store: S3Server, keys: Mapping[str, str] = ACCESS, **conf: str) -> SparkDriver:
+def connected_spark(
+    store: S3Server, keys: Mapping[str, str] = ACCESS, master: str = "local[2]", **conf: str
+) -> SparkDriver:
     """Starts Spark with the connector for the store."""
     provider = "TemporaryAWSCredentialsProvider" if "token" in keys else "SimpleAWSCredentialsProvider"
     settings = {
@@ -70,13 +73,14 @@ def connected_spark(store: S3Server, keys: Mapping[str, str] = ACCESS, **conf: s
         "aws.credentials.provider": f"org.apache.hadoop.fs.s3a.{provider}",
     }
     return start_spark(
+        master=master,
         conf={
             "spark.sql.shuffle.partitions": "4",
             "spark.driver.extraJavaOptions": QUICK_JAVA,
-            "spark.driver.extraClassPath": ":".join(map(str, sorted(JARS.glob("*.jar")))),
+            "spark.driver.extraClassPath": ":".join(map(str, installed_jars(JARS))),
             **{f"spark.hadoop.fs.s3a.bucket.{BUCKET}.{name}": value for name, value in settings.items()},
             **conf,
-        }
+        },
     )
 
 

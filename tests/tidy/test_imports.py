@@ -13,7 +13,7 @@ from tests.tidy.sources import MODULES, PACKAGES
 
 LIBRARY_IMPORTERS = {
     "joserfc": r"gateway/authenticators/(issuer|jwt)\.py$",
-    "cryptography": r"gateway/(audit/signed_digests|process/tls)\.py$",
+    "cryptography": r"(catalog/store/sealed_credentials|gateway/(audit/signed_digests|process/tls))\.py$",
     "ldap3": r"gateway/authenticators/ldap\.py$",
     "argon2": r"gateway/authenticators/passwords\.py$",
     "opentelemetry": r"gateway/observability/open_telemetry\.py$",

@@ -125,13 +125,13 @@ class ObjectStore(MemoryFileSystem):
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "gs", "gcs", "abfs", "abfss", "az"])
 def test_object_stores_get_conditional_put(scheme: str) -> None:
     store = ObjectStore()
-    path = f"/{scheme}/table/{NAME}"
+    path = f"{scheme}://bucket/table/{NAME}"
     assert put_fsspec(store, scheme, path, b"first")
     assert not put_fsspec(store, scheme, path, b"second")
     assert store.cat_file(path) == b"first"
 
 
-@pytest.mark.parametrize("url", ["zip://table", "ftp://host/table", "hdfs://host/table"])
+@pytest.mark.parametrize("url", ["zip://table", "ftp://host/table", "webhdfs://host/table"])
 def test_a_scheme_without_put_if_absent_is_refused_by_name(url: str) -> None:
     storage = object.__new__(FsspecStorage)
     storage.root, storage.scheme = url, url.partition(":")[0]
