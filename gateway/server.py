@@ -149,7 +149,7 @@ def open_state_folder(config: Config) -> AnyFolder | None:
     if not config.state_folder:
         return None
     if "://" in config.state_folder:
-        use_credentials(open_credentials(config.storage))
+        use_configured_credentials(config.storage, config.catalog_folder)
         return RemoteFolder(config.state_folder, config.spark.local_dir or None)
     try:
         return StateFolder(Path(config.state_folder))

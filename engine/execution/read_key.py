@@ -73,7 +73,7 @@ class ReadKey:
 def read_key(
     plan: ReadPlan, facts: SessionFacts, request: StatementRequest, parameters: Sequence[Parameter]
 ) -> ReadKey | None:
-    """Returns None if the result is not cacheable: unversioned files, a DataFrame plan, or rows that differ on each run."""
+    """Returns None if the result is not cacheable: unversioned files, a DataFrame plan, or rows that always differ."""
     stamps = [given.rows.stamp for given in plan.given]
     if any(scan.pin is None for scan in plan.scans) or None in stamps:
         return None
