@@ -160,8 +160,10 @@ def open_state_folder(config: Config) -> AnyFolder | None:
         return None
 
 
-def _open_log_ins(folder: AnyFolder) -> LogIns:
-    return RemoteLogIns(folder.files) if isinstance(folder, RemoteFolder) else LogInFolder(folder.path)
+def _open_log_ins(folder: AnyFolder | None) -> LogIns | None:
+    if isinstance(folder, RemoteFolder):
+        return RemoteLogIns(folder.files)
+    return None if folder is None else LogInFolder(folder.path)
 
 
 def _end_process() -> None:
@@ -260,8 +262,8 @@ class Server:
         issuer = open_issuer(self._config)
         known = make_authenticator(self._config, tokens, issuer, auditor.record_reload)
         authenticator: Authenticator = RecordedLogIns(known, auditor, self._lifecycle.traffic)
-        ensure_port_free("thrift", config.host, config.thrift_port)
-        ensure_port_free("http", config.host, config.http_port)
+        for name, port in (("thrift", config.thrift_port), ("http", config.http_port)):
+            ensure_port_free(name, config.host, port)
         connect_module = self._load_connect()
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
@@ -270,7 +272,7 @@ class Server:
         staged = StagedLinks(LinkSigner(lifetime_s=self._config.results.link_lifetime_s))
         folder = open_state_folder(self._config)
         call_signer = CallSigner(folder.key) if folder is not None else None
-        log_ins = _open_log_ins(folder) if folder is not None else None
+        log_ins = _open_log_ins(folder)
         options = HttpOptions(
             call_signer=call_signer,
             log_ins=log_ins,
@@ -315,8 +317,7 @@ class Server:
             front_ends |= {} if connect is None else {connect_module.FRONT_END: connect.service}
             self._continue_sessions(Recovery(registry, state, front_ends), registry.threads, state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
-        connect_port = None if connect is None else connect.start()
-        ports = Ports(thrift=thrift.start(), http=http.port, connect=connect_port)
+        ports = Ports(thrift=thrift.start(), http=http.port, connect=None if connect is None else connect.start())
         calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
         self._announce(parts, ports)

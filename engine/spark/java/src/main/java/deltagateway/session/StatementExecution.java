@@ -463,7 +463,8 @@ public final class StatementExecution {
   private LogicalPlan parsed(StatementRequest.View view) throws Exception {
     String ofText = Volatility.ofText(view.text, view.parameters);
     LogicalPlan parsed = ParameterMarkers.parse(spark, view.text, view.parameters, timeZone);
-    textVolatility = Volatility.both(textVolatility, Volatility.both(ofText, Volatility.of(parsed)));
+    textVolatility =
+        Volatility.both(textVolatility, Volatility.both(ofText, Volatility.of(parsed)));
     guard.ensureMayAnalyze(parsed, request.relations());
     return parsed;
   }
