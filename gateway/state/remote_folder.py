@@ -280,7 +280,7 @@ class RemoteFolder:
 
     def _read(self, name: str, number: int, gateways: tuple[str, ...]) -> TakenRemote:
         """Writes a gateway's sessions, and the results that they name, to a local folder."""
-        assert self._private is not None and self.replica is not None
+        assert self._private is not None and self.replica is not None and self._lease is not None
         target = self._private.path / f"{name}.{new_token()}.taken"
         for path in (target, target / "sessions", target / "results"):
             path.mkdir(0o700)
@@ -295,6 +295,8 @@ class RemoteFolder:
             (target / "sessions" / key).touch(0o600)
             (target / "sessions" / key).write_bytes(lines)
         for result in named & parts.keys():
+            if (self._lease.folder / RESULTS / result).exists():
+                continue  # an interrupted take-over has restored it, and its session may use it
             with suppress(FileNotFoundError):
                 download(self.files, result, parts[result], target / "results" / result)
         write_positions(target / "positions", content.positions)

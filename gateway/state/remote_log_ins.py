@@ -21,6 +21,8 @@ from gateway.state.log_ins import LIFETIME_S, SavedLogIn, new_log_in
 logger = logging.getLogger(__name__)
 
 LISTED_S = 5.0
+# The same for a cookie that is not listed: it may be new, or made up.
+UNKNOWN_S = 0.1
 _FOLDER = "log-ins"
 
 
@@ -48,17 +50,29 @@ class RemoteLogIns:
 
     def read(self, name: str) -> SavedLogIn | None:
         """Returns a login; None if there is none."""
-        used = self._uses.get(name)
         try:
-            return None if used is None else msgspec.json.decode(self._files.read(_path(name, used)), type=SavedLogIn)
+            content = self._read(name)
+            return None if content is None else msgspec.json.decode(content, type=SavedLogIn)
         except (OSError, msgspec.MsgspecError):
             return None
+
+    def _read(self, name: str) -> bytes | None:
+        """Returns a login's content; None if there is none. Raises OSError."""
+        if (used := self._uses.get(name)) is None:
+            return None
+        try:
+            return self._files.read(_path(name, used))
+        except FileNotFoundError:  # another gateway has recorded a later use, or the end
+            with self._lock:
+                self._list()
+        return None if (used := self._uses.get(name)) is None else self._files.read(_path(name, used))
 
     def last_used(self, name: str) -> float | None:
         """Returns when the login was used at any gateway, in seconds since the epoch; None if it has ended."""
         with self._lock:
             now = time.monotonic()
-            if self._listed is None or now - self._listed > LISTED_S or name not in self._uses:
+            valid_s = LISTED_S if name in self._uses else UNKNOWN_S
+            if self._listed is None or now - self._listed > valid_s:
                 try:
                     self._list()
                     self._listed = now

@@ -477,6 +477,26 @@ def test_take_over_that_could_not_be_finished_is_finished_later(url: str, engine
     second.stop()
 
 
+def test_repeated_take_over_leaves_the_results_of_the_first_one(
+    url: str, engine: ArrowEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = Process(url, engine, memory=0), Process(url, engine, memory=0)
+    done = first.submit("ROWS 30000")
+    name = own_name(first)
+    first.state.flush()
+    first.crash()
+    folder = folder_of(second)
+    folder.refresh()
+    monkeypatch.setattr(folder.replica, "flush", lambda: False)  # as if the store did not respond
+    assert second.recover() == 1 and not is_taken(folder, name)
+    assert second.recover() == 0 and not is_taken(folder, name)
+    assert second.poll(done) == done
+    monkeypatch.undo()
+    assert second.recover() == 0 and is_taken(folder, name)
+    assert second.poll(done) == done
+    second.stop()
+
+
 def test_statement_of_a_former_gateway_is_found_at_its_new_owner(url: str, engine: ArrowEngine) -> None:
     first, second, third = Process(url, engine), Process(url, engine), Process(url, engine)
     second.state.announce(Address(host="second", port=1))
@@ -565,6 +585,19 @@ def test_login_is_valid_at_other_gateways_until_its_logout(url: str, monkeypatch
     assert one.last_used("cookie-a") == used + 100 and len(open_files(url).names("log-ins")) == 1
     two.remove("cookie-a")
     assert one.last_used("cookie-a") is None and open_files(url).names("log-ins") == []
+
+
+def test_login_that_was_used_elsewhere_since_the_listing_is_read(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = RemoteLogIns(open_files(url)), RemoteLogIns(open_files(url))
+    one.write("cookie-a", Identity("ada"), "10.0.0.1", 1e12, None)
+    used = two.last_used("cookie-a")
+    assert used is not None
+    monkeypatch.setattr("gateway.state.remote_log_ins.time.time", lambda: used + 100)
+    one.use("cookie-a")
+    saved = two.read("cookie-a")
+    assert saved is not None and saved.identity == Identity("ada")
+    one.remove("cookie-a")
+    assert two.read("cookie-a") is None
 
 
 def test_expired_logins_are_removed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
