@@ -177,7 +177,10 @@ def rows_of(session: Session, statement: Statement) -> Rows:
     operation = session.request(statement)
     if not operation.wait(_ANSWER_S).is_final:
         raise EngineNotAnswering(_ANSWER_S)
-    return json_values(operation.page(0, ROWS_MAX).rows)
+    try:
+        return json_values(operation.page(0, ROWS_MAX).rows)
+    finally:
+        session.forget(operation)  # a session may have few open statements, and an answer take many
 
 
 def json_values(table: pa.Table) -> Rows:

@@ -59,6 +59,9 @@ _MISSING: Mapping[type[SqlError], str] = {
 # In this API's fields, a stored default format has another name.
 _FORMATS = {"delta": "DELTA", "iceberg": "ICEBERG"}
 
+# SQLSTATEs of errors that are not about one table: a login that has ended, a limit, a server that stops.
+_OF_THE_SERVER = ("28", "53", "54", "57", "XX")
+
 Json = dict[str, Any]
 
 
@@ -179,8 +182,8 @@ class _Catalog:
                 table |= _of_log(_detail(session, entry["name"]))
             if not omits["columns"]:
                 table["columns"] = _columns(session, entry["name"], table.pop("partition_columns", []))
-        except SqlError:
-            if must_open:
+        except SqlError as error:
+            if must_open or error.sqlstate.startswith(_OF_THE_SERVER):
                 raise
         table.pop("partition_columns", None)
         return table

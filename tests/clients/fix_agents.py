@@ -127,6 +127,8 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agents]:
     lake, audit = folder / "lake", folder / "audit"
     lake.mkdir()
     settings = {"GATEWAY_MCP_MODE": "read_write", "GATEWAY_MCP_ROWS_MAX": "4", "GATEWAY_AUDIT_FOLDER": str(audit)}
+    # A list of tables takes more statements than a session may have open.
+    settings |= {"GATEWAY_SESSIONS_STATEMENTS_MAX": "3"}
     with user_server(folder, lake, **settings) as server:
         for text in _SETUP:
             server.rows(text)

@@ -299,3 +299,22 @@ def test_statement_of_mcp_continues_after_its_gateway_was_killed(gateways: tuple
     os.kill(first.process.server_pid, signal.SIGKILL)
     assert tool(second, "poll_sql_result", statement_id=done["statement_id"]) == done
     assert eventually(lambda: _is_ready(first.http), ANSWER_S)
+
+
+@pytest.mark.slow
+def test_call_of_mcp_that_waits_at_a_stopping_gateway_continues_elsewhere(gateways: tuple[Member, Member]) -> None:
+    first, second = gateways
+    query = "SELECT count(*) FROM range(40000000) WHERE length(sha2(CAST(id AS STRING), 512)) > 0"
+    answers: list[Any] = []
+    waiting = threading.Thread(
+        target=lambda: answers.append(tool(first, "execute_sql_read_only", query=query, wait_seconds=50))
+    )
+    waiting.start()
+    assert eventually(lambda: any(query in row[0] for row in first.rows("SELECT statement_text FROM system.queries")))
+    first.restart()
+    waiting.join(120)
+    (answer,) = answers
+    assert answer["status"]["state"] in ("RUNNING", "SUCCEEDED")
+    while answer["status"]["state"] in ("PENDING", "RUNNING"):
+        answer = tool(second, "poll_sql_result", statement_id=answer["statement_id"], wait_seconds=20)
+    assert answer["result"] == {"data_array": [["40000000"]]}

@@ -56,6 +56,7 @@ def test_databricks_sdk_browses_what_the_user_may_see(agents: Agents) -> None:
         assert [each.full_name for each in client.tables.list(*IN_SALES)] == [
             f"spark_catalog.sales.{name}" for name in ("ids", "people", "plain")
         ]
+        assert [len(each.columns or []) for each in client.tables.list(*IN_SALES)] == [1, 3, 3]
         assert [each.name for each in client.functions.list(*IN_SALES)] == FUNCTIONS
         assert [each.name for each in client.volumes.list(*IN_SALES)] == ["files"]
     assert [each.name for each in ann.tables.list("spark_catalog", "secret")] == ["plans"]
