@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
@@ -439,6 +442,56 @@ def test_origin_in_the_program_of_the_client_is_ignored(people: People) -> None:
     trace = [{"declaring_class": "x", "method_name": "y"}]
     message.common.MergeFrom(proto.RelationCommon(origin={"jvm_origin": {"line": 1, "stack_trace": trace}}))
     assert rows(people, "ann", plan(message, OPEN)) == [(4,)]
+
+
+def stream(column: pa.Array, compression: str | None = None) -> bytes:
+    """Returns a stream of Arrow with one column."""
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_stream(sink, pa.schema([("s", column.type)]), options=options) as writer:
+        writer.write_batch(pa.RecordBatch.from_arrays([column], ["s"]))
+    return sink.getvalue()
+
+
+def local_rows(content: bytes) -> DataFramePlan:
+    return plan(proto.Relation(local_relation={"data": content}))
+
+
+TEXTS = pa.array(["a" * 300, "b" * 477])
+LISTS = pa.array([[1] * 300, [2] * 477], pa.list_(pa.int32()))
+OFFSETS = struct.pack("<3i", 0, 300, 777)
+# Offsets in a stream that pyarrow would not write. After the items of lists, Arrow's reader adds zeros.
+WRONG_OFFSETS = [(-4096, 300, 777), (0, 777, 300), (0, 300, -1), (0, 1 << 30, 1 << 30)]
+AFTER_THE_END = [(0, 300, 1 << 20), (0, 300, 9999)]
+
+
+@pytest.mark.parametrize(
+    ("column", "offsets"),
+    [*((TEXTS, each) for each in (*WRONG_OFFSETS, *AFTER_THE_END)), *((LISTS, each) for each in WRONG_OFFSETS)],
+)
+def test_local_rows_outside_of_their_buffers_are_rejected(
+    people: People, column: pa.Array, offsets: tuple[int, ...]
+) -> None:
+    content = stream(column)
+    assert content.count(OFFSETS) == 1
+    wrong = content.replace(OFFSETS, struct.pack("<3i", *offsets))
+    assert condition(people, "ann", local_rows(wrong)) == "UNSUPPORTED_PLAN"
+    assert rows(people, "ann", local_rows(content)) == [(value,) for value in column.to_pylist()]
+
+
+def test_local_rows_in_other_forms_are_rejected(people: People) -> None:
+    assert condition(people, "ann", local_rows(stream(pa.nulls(2_000_000_000)))) == "UNSUPPORTED_PLAN"
+    assert rows(people, "ann", local_rows(stream(pa.nulls(2)))) == [(None,), (None,)]
+    assert condition(people, "ann", local_rows(stream(pa.array(["x"]).dictionary_encode()))) == "UNSUPPORTED_PLAN"
+    assert rows(people, "ann", local_rows(stream(pa.array(["x"])))) == [("x",)]
+    for content in (b"x", b"\xff" * 100, stream(TEXTS)[:-600]):
+        assert condition(people, "ann", local_rows(content)) == "UNSUPPORTED_PLAN"
+
+
+def test_compressed_local_rows_are_rejected(people: People) -> None:
+    zeros = pa.array([0] * 1_000_000, pa.int64())
+    assert condition(people, "ann", local_rows(stream(zeros, "zstd"))) == "UNSUPPORTED_PLAN"
+    assert len(rows(people, "ann", local_rows(stream(zeros)))) == 1_000_000
 
 
 def test_text_of_an_input_names_no_other_input(people: People) -> None:

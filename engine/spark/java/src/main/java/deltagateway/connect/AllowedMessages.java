@@ -163,9 +163,12 @@ final class AllowedMessages {
   private static void ensureTypes(Message message) {
     if (message instanceof Expression.Alias alias) ensureMetadata(alias.getMetadata());
     else if (message instanceof DataType.StructField field) ensureMetadata(field.getMetadata());
-    else if (message instanceof LocalRelation relation) ensureType(relation.getSchema());
     else if (message instanceof DataType.Unparsed type) ensureType(type.getDataTypeString());
     else if (message instanceof Expression.Cast cast) ensureType(cast.getTypeStr());
+    else if (message instanceof LocalRelation relation) {
+      ensureType(relation.getSchema());
+      LocalRows.ensureValid(relation.getData());
+    }
   }
 
   private void ensureFunction(String name) {
