@@ -16,13 +16,12 @@ from typing import TypeAlias
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.names import quote
 from engine.runtime.statement import Statement
-from engine.sql.query.dataframes import dataframe_query
 from engine.sql.query.values import ExplainMode
 from engine.statements.describe.statement import DescribeQuery
 from engine.statements.explain.statement import Explain
 from engine.types.schema import StructType, parse_data_type
 from engine.types.sql_types import column_sql_type, ddl_type
-from gateway.connect.plans import operation_of, plan_of
+from gateway.connect.plans import described_query, operation_of, plan_of
 from gateway.connect.proto import pb2
 from gateway.connect.types import parse_ddl, parse_type_text, tree_lines
 from gateway.connect.waiting import run_call
@@ -85,7 +84,7 @@ class Analysis:
             table = getattr(relation.catalog, relation.catalog.WhichOneof("cat_type")).table_name
             named = pb2.Read.NamedTable(unparsed_identifier=table)
             relation = pb2.Relation(read=pb2.Read(named_table=named))
-        rows = self._run(DescribeQuery(inner=dataframe_query(plan_of(relation))))
+        rows = self._run(DescribeQuery(inner=described_query(relation)))
         fields = [
             pb2.DataType.StructField(name=row["col_name"], data_type=parse_type_text(row["data_type"]), nullable=True)
             for row in rows
@@ -93,7 +92,7 @@ class Analysis:
         return pb2.DataType(struct=pb2.DataType.Struct(fields=fields))
 
     def _explain(self, relation: pb2.Relation, mode: int) -> str:
-        statement = Explain(mode=_MODES.get(mode, ExplainMode.SIMPLE), inner=dataframe_query(plan_of(relation)))
+        statement = Explain(mode=_MODES.get(mode, ExplainMode.SIMPLE), inner=described_query(relation))
         return "\n".join(str(value) for row in self._run(statement) for value in row.values())
 
     def _run(self, statement: Statement) -> list[dict[str, str]]:

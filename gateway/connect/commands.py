@@ -15,13 +15,12 @@ from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.errors import SqlError
 from catalog.names import quote
 from engine.runtime.results import ResultStream, empty_result
-from engine.runtime.statement_class import StatementClass, class_of
 from engine.sql.query.dataframes import dataframe_query
 from engine.statements.describe.statement import DescribeQuery, DescribeTable
 from engine.statements.views.statement import CreateView, DropView
 from gateway.connect.catalog_calls import CatalogCalls
 from gateway.connect.inputs import name_parts, sql_input
-from gateway.connect.plans import Query, plan_of, query_of
+from gateway.connect.plans import Query, described_query, is_query, plan_of, query_of
 from gateway.connect.proto import pb2
 from gateway.connect.replies import Nothing, Reply, Rows, SqlResult
 from gateway.connect.shown import Show, shown_result
@@ -93,7 +92,7 @@ class Statements:
             for name in fields:
                 getattr(relation.sql, name).MergeFrom(getattr(command, name))
         sql = relation.with_relations.root.sql if relation.HasField("with_relations") else relation.sql
-        if class_of(sql.query) is StatementClass.READ:
+        if is_query(sql.query):
             return self._analyzed(relation)
         if relation.HasField("with_relations"):
             raise ConnectFeatureNotSupported(
@@ -151,7 +150,7 @@ class Statements:
 
     def _analyzed(self, relation: pb2.Relation) -> Started:
         """Checks a query, which the client sends again when it needs the rows."""
-        statement = DescribeQuery(inner=dataframe_query(plan_of(relation)))
+        statement = DescribeQuery(inner=described_query(relation))
         return self.session.request(statement), SqlResult(relation)
 
     def _execute(

@@ -20,13 +20,18 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid, ConnectPlanUnreadable
+from engine.errors.statement_errors import TEXT_LENGTH_MAX
+from engine.pipeline import parse_statement
 from engine.runtime.dataframe import DataFramePlan, PlanInput
 from engine.runtime.parameters import Parameter
+from engine.sql.query.dataframes import dataframe_query
+from engine.sql.query.values import Query as ParsedQuery
 from gateway.connect.inputs import changes_input, read_input, sql_input
 from gateway.connect.proto import pb2
 
 INPUT_PREFIX = "gateway_input_"
 PLAN_BYTES_MAX = 128 << 20
+_VARIABLE = "${"
 _DEPTH_MAX = 1000
 _INPUTS_MAX = 1000
 
@@ -110,6 +115,27 @@ def query_of(relation: pb2.Relation) -> Query:
         _ensure_known(relation)
         return Query(leaf.text, leaf.parameters)
     return Query(plan_of(relation))
+
+
+def described_query(relation: pb2.Relation) -> ParsedQuery:
+    """Returns a relation as a statement's inner query, for statements that do not run it."""
+    leaf = _leaf_input(relation)
+    if leaf is not None and not (leaf.frames or leaf.parameters) and is_query(leaf.text):
+        _ensure_known(relation)
+        parsed = parse_statement(leaf.text)
+        assert isinstance(parsed, ParsedQuery)
+        return parsed
+    return dataframe_query(plan_of(relation))
+
+
+def is_query(text: str) -> bool:
+    """Returns True for a query that can be described before it runs. Raises the error of a text that is no statement.
+
+    Hive's variables in a text have the values of the session, and a text that is too long is rejected by it.
+    """
+    if len(text) > TEXT_LENGTH_MAX or _VARIABLE in text:
+        return False
+    return isinstance(parse_statement(text), ParsedQuery)
 
 
 def plan_of(relation: pb2.Relation) -> DataFramePlan:

@@ -1,8 +1,8 @@
 """The Spark Connect port: gRPC's server with its limits.
 
 A call occupies a thread while it runs, as a statement's stream does until its end; further calls than `calls_max` are
-rejected. gRPC itself limits messages, metadata, the streams of a connection, and the time without an answer to its
-keepalive, after which the client counts as gone.
+rejected. gRPC itself limits connections, messages, metadata, the streams of a connection, and the time without an
+answer to its keepalive, after which the client counts as gone.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class ConnectSettings:
     """The port's limits; with `tls` it accepts TLS only. Times are in seconds."""
 
     tls: TlsServer | None = None
+    connections_max: int = 1000
+    connection_idle_s: int = 1800
     calls_max: int = 500
     connection_streams_max: int = 200
     message_bytes_max: int = 128 << 20
@@ -54,6 +56,8 @@ class ConnectSettings:
     def options(self) -> list[tuple[str, int]]:
         """Returns the options of gRPC's server."""
         return [
+            ("grpc.max_allowed_incoming_connections", self.connections_max),
+            ("grpc.max_connection_idle_ms", self.connection_idle_s * 1000),
             ("grpc.max_receive_message_length", self.message_bytes_max),
             ("grpc.max_send_message_length", self.message_bytes_max),
             ("grpc.max_metadata_size", self.metadata_bytes_max),

@@ -119,6 +119,35 @@ def test_call_beyond_the_limit_is_rejected_and_waiting_ones_go_on() -> None:
         lab.close()
 
 
+def _ensure_connects(port: int) -> grpc.Channel:
+    """Returns a channel with a connection of its own that has answered."""
+    channel = grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.use_local_subchannel_pool", 1)])
+    request = execute_request("SELECT 1", str(uuid.uuid4())).SerializeToString()
+    list(channel.unary_stream("/spark.connect.SparkConnectService/ExecutePlan")(request, timeout=60))
+    return channel
+
+
+def test_connection_beyond_the_limit_is_rejected_until_another_closes() -> None:
+    lab = Lab(connections_max=2)
+    try:
+        first, second = _ensure_connects(lab.port), _ensure_connects(lab.port)
+        with pytest.raises(grpc.RpcError) as caught:
+            _ensure_connects(lab.port)
+        assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+        first.close()
+
+        def is_free() -> bool:
+            with suppress(grpc.RpcError):
+                _ensure_connects(lab.port).close()
+                return True
+            return False
+
+        assert eventually(is_free)
+        second.close()
+    finally:
+        lab.close()
+
+
 def test_deep_plan_is_rejected_and_the_port_serves(lab: Lab) -> None:
     content = b""
     for tag in (0x0A, 0x42) * 5_000:  # a relation, and its member `limit`
