@@ -23,6 +23,7 @@ from engine.spark.session import SparkDriver
 from engine.storage.storage import open_storage
 from tests.engine.lake_sessions import rows, run
 from tests.fix_spark import QUICK_JAVA, start_spark
+from tests.simulation.model import CREATE_VIEW_REQUESTS, INSERT_REQUESTS
 from tests.stores.s3_lake import BUCKET, S3Lake, S3Server, s3_server
 
 pytestmark = pytest.mark.spark
@@ -142,6 +143,12 @@ def test_a_row_is_inserted_by_six_requests(server: Server) -> None:
         sent = server.requests(f"INSERT INTO s.a VALUES ({number})")
         assert len(sent) <= 6, sent
     assert rows(server.other().session, "SELECT sum(id) FROM s.a") == [(6,)]
+
+
+def test_simulated_statements_take_as_many_requests_as_the_simulation_assumes(server: Server) -> None:
+    server.run("CREATE TABLE s.a (id BIGINT)", "INSERT INTO s.a VALUES (1)")
+    assert len(server.requests("INSERT INTO s.a VALUES (2)")) == INSERT_REQUESTS
+    assert len(server.requests("CREATE VIEW s.v AS SELECT 1 AS x")) == CREATE_VIEW_REQUESTS
 
 
 @pytest.mark.parametrize("text", ["INSERT INTO s.i VALUES (2)", "UPDATE s.i SET id = 3 WHERE id = 1"])
