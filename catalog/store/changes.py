@@ -11,13 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 CHANGES_MAX = 500
+# The id of a generation whose release did not write it.
+UNKNOWN_ID = ""
 # Much longer than a gateway's lease, after which another one repeats its statements.
 RETAINED_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """A generation, when it was written, and the statement that made it; None if it has no id."""
+    """A generation, when it was written, and the statement that made it: None if that has no id, or `UNKNOWN_ID`."""
 
     generation: int
     written_ms: int
@@ -38,8 +40,7 @@ def find_change(changes: tuple[RecordedChange, ...], transaction_id: str, since_
     if not changes:
         return ChangeSearch(is_found, is_complete=True)
     first = changes[0]
-    # A first generation without an id may be one of a release that wrote none.
-    is_beginning = first.generation <= 1 and first.transaction_id is not None
+    is_beginning = first.generation <= 1 and first.transaction_id != UNKNOWN_ID
     return ChangeSearch(is_found, is_beginning or first.written_ms < since_ms)
 
 
@@ -70,4 +71,4 @@ def from_record(record: dict[str, object], generation: int) -> tuple[RecordedCha
     if found and found[-1].generation == generation:
         return tuple(found)
     own_ms = record.get("written_ms")
-    return (RecordedChange(generation, own_ms, None),) if isinstance(own_ms, int) else ()
+    return (RecordedChange(generation, own_ms, UNKNOWN_ID),) if isinstance(own_ms, int) else ()
