@@ -51,6 +51,17 @@ def test_lists_have_what_the_user_may_see(agents: Agents) -> None:
     ]
 
 
+def test_description_is_bounded_too(agents: Agents) -> None:
+    described = agents.call("bob", "describe_table", **IN_SALES, table="people")
+    assert ([column["name"] for column in described["table"]["columns"]], described["truncated"]) == (
+        ["id", "region", "email"],
+        False,
+    )
+    wide = {"catalog": "spark_catalog", "schema": "information_schema", "table": "tables"}
+    described = agents.call("bob", "describe_table", **wide)
+    assert (len(described["table"]["columns"]), described["truncated"]) == (4, True)
+
+
 @pytest.mark.parametrize("tool", ["describe_table", "sample_rows", "table_history"])
 def test_table_of_hidden_schema_is_unknown_to_each_tool(agents: Agents, tool: str) -> None:
     assert agents.condition("bob", tool, **IN_SECRET, table="plans") == "TABLE_OR_VIEW_NOT_FOUND"

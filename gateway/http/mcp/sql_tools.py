@@ -125,7 +125,9 @@ class SqlTools:
 
     def _describe_table(self, arguments: RequestObject, call: Call) -> Body:
         statement = DescribeTable(table_parts=_table(arguments), extended=True, as_json=True)
-        return {"table": json.loads(str(self._runner.rows(statement, call)[0]["json_metadata"]))}
+        table = json.loads(str(self._runner.rows(statement, call)[0]["json_metadata"]))
+        columns = self._runner.bounded("columns", table["columns"])
+        return {"table": table | {"columns": columns["columns"]}, "truncated": columns["truncated"]}
 
     def _table_history(self, arguments: RequestObject, call: Call) -> Body:
         rows_max = self._runner.rows_max

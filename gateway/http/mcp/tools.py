@@ -262,7 +262,7 @@ def _table_tools(rows_max: int) -> tuple[Tool, ...]:
             description="Describes a table or view: columns, keys, partitioning, owner, comment and properties.",
             arguments=table,
             required=tuple(table),
-            output=answer(table=_ITEM, status=STATUS),
+            output=answer(table=_ITEM, truncated=BOOLEAN, status=STATUS),
         ),
         Tool(
             name="sample_rows",
