@@ -398,3 +398,12 @@ def test_writes_name_the_tables_of_a_dataframe_as_their_sources(session: LakeSes
         session, "SELECT source_table_name FROM system.access.table_lineage WHERE target_table_name = 'derived'"
     )
     assert sorted(found) == [("t",), ("u",)]
+
+
+def test_view_is_joined_with_the_dataframe_that_it_was_made_of(session: LakeSession) -> None:
+    t = input_table(0)
+    large = t.filter(t["a"] > 1)
+    create(session, "w", plan(large, T))
+    w = input_table(1)
+    joined = w.join(large, w["a"] == large["a"]).select(large["a"], w["b"]).orderBy(large["a"])
+    assert rows(session, plan(joined, T, "SELECT * FROM w")) == [(2, "y"), (3, "x")]

@@ -141,6 +141,14 @@ def test_filter_that_fails_on_rows_of_a_hidden_view_does_not_fail(people: People
     assert rows(people, "eve", frame) == [(8,)]
 
 
+def test_metadata_of_files_is_no_column_of_an_input(people: People) -> None:
+    for name, text in (("_metadata", ORDERS), ("_metadata", OPEN), ("n", "SELECT n FROM shop.large")):
+        t = input_table()
+        for frame in (t.select(t.metadataColumn(name)), t.filter(t.metadataColumn(name).isNotNull())):
+            assert condition(people, "eve", plan(frame, text)) == "CANNOT_RESOLVE_DATAFRAME_COLUMN"
+    assert rows(people, "eve", plan(input_table().select("n"), OPEN)) == [(3,)]
+
+
 def test_accesses_are_those_of_the_inputs(people: People) -> None:
     found: list[tuple[str, str]] = []
     identity = GuardedLake.identity(people._lake, "eve")
