@@ -67,22 +67,24 @@ _CLASSES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 @dataclass(slots=True)
 class ErrorDetails:
-    """A session's errors until their client requests the details. Thread-safe."""
+    """The details of a session's errors until their client requests them. Thread-safe."""
 
-    _errors: OrderedDict[str, SqlError | Failure] = field(default_factory=OrderedDict)
+    _errors: OrderedDict[str, pb2.FetchErrorDetailsResponse] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, error: SqlError | Failure) -> str:
+    def add(self, details: pb2.FetchErrorDetailsResponse) -> str:
+        """Adds a response without the ids of the session; returns the error's id."""
         error_id = str(uuid.uuid4())
         with self._lock:
-            self._errors[error_id] = error
+            self._errors[error_id] = details
             while len(self._errors) > _ERRORS_MAX:
                 self._errors.popitem(last=False)
         return error_id
 
-    def take(self, error_id: str) -> SqlError | Failure | None:
+    def take(self, error_id: str) -> pb2.FetchErrorDetailsResponse:
+        """Returns the response to FetchErrorDetails, which is empty for an unknown error."""
         with self._lock:
-            return self._errors.pop(error_id, None)
+            return self._errors.pop(error_id, None) or pb2.FetchErrorDetailsResponse()
 
 
 def abort(
@@ -107,7 +109,7 @@ def status_of(error: BaseException, details: ErrorDetails | None, *, has_run: bo
         metadata["messageParameters"] = text
     is_long = len(failure.message) > _MESSAGE_MAX or len(text) > _PARAMETERS_MAX or failure.position is not None
     if is_long and details is not None:
-        metadata["errorId"] = details.add(error if isinstance(error, SqlError) else failure)
+        metadata["errorId"] = details.add(_details(failure, parameters))
     info = ErrorInfo(reason=classes[0], domain="org.apache.spark", metadata=metadata)
     status = Status(code=_code(failure, has_run=has_run), message=failure.message[:_MESSAGE_MAX])
     _add(status, info)
@@ -118,16 +120,14 @@ def status_of(error: BaseException, details: ErrorDetails | None, *, has_run: bo
     return status
 
 
-def error_details(error: SqlError | Failure) -> pb2.FetchErrorDetailsResponse:
-    """Returns the response to FetchErrorDetails, without the ids of the session."""
-    failure = describe(error) if isinstance(error, SqlError) else error
+def _details(failure: Failure, parameters: Mapping[str, str]) -> pb2.FetchErrorDetailsResponse:
     found = pb2.FetchErrorDetailsResponse.Error(
         error_type_hierarchy=[*_classes(failure), "java.lang.Exception"],
         message=failure.message,
         spark_throwable=pb2.FetchErrorDetailsResponse.SparkThrowable(
             error_class=failure.condition,
             sql_state=failure.sqlstate,
-            message_parameters=_parameters(error),
+            message_parameters=parameters,
         ),
     )
     if (position := failure.position) is not None:
@@ -163,7 +163,7 @@ def _code(failure: Failure, *, has_run: bool) -> int:
     return int(UNAVAILABLE if is_starting and not has_run else INTERNAL)
 
 
-def _parameters(error: BaseException | Failure) -> Mapping[str, str]:
+def _parameters(error: BaseException) -> Mapping[str, str]:
     if not isinstance(error, SqlError):
         return {}
     return {name: str(getattr(error, name)) for name in error.signature.parameters}

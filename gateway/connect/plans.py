@@ -63,6 +63,7 @@ _REFUSED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "cov": ("DataFrame.cov", "Use the function covar_samp."),
         "corr": ("DataFrame.corr", "Use the function corr."),
         "approx_quantile": ("approxQuantile", "Use the function percentile_approx."),
+        "freq_items": ("freqItems", "Use groupBy and count."),
         "html_string": ("HTML output", "Use show() or toPandas()."),
         "show_string": ("show() within another relation", ""),
         "catalog": ("A call of the catalog within another relation", ""),
@@ -73,7 +74,7 @@ _RELATIONS = frozenset(
     "read project filter join set_op sort limit aggregate sql local_relation sample offset deduplicate range "
     "subquery_alias repartition to_df with_columns_renamed drop tail with_columns hint unpivot to_schema "
     "repartition_by_expression as_of_join with_relations unresolved_table_valued_function lateral_join "
-    "relation_changes fill_na drop_na replace summary describe freq_items sample_by".split()
+    "relation_changes fill_na drop_na replace summary describe sample_by".split()
 )
 _EXPRESSIONS = frozenset(
     "literal unresolved_attribute unresolved_function expression_string unresolved_star alias cast unresolved_regex "

@@ -29,7 +29,6 @@ from catalog.conditions import (
 from gateway.connect.analysis import Analysis
 from gateway.connect.client_sessions import WIRE, ClientSession, ClientSessions
 from gateway.connect.commands import Statements, whole
-from gateway.connect.errors import error_details
 from gateway.connect.executions import STREAM_S, Execution
 from gateway.connect.plans import operation_of
 from gateway.connect.proto import pb2
@@ -140,9 +139,7 @@ class Service:
 
     def fetch_error_details(self, request: pb2.FetchErrorDetailsRequest, call: Call) -> pb2.FetchErrorDetailsResponse:
         client = self._existing(request, call)
-        error = client.errors.take(request.error_id)
-        response = pb2.FetchErrorDetailsResponse() if error is None else error_details(error)
-        return _identified(response, client)
+        return _identified(client.errors.take(request.error_id), client)
 
     def artifact_status(self, request: pb2.ArtifactStatusesRequest, call: Call) -> pb2.ArtifactStatusesResponse:
         client = self._session(request, call)

@@ -145,6 +145,11 @@ FRAMES: dict[str, tuple[People, list[tuple[Any, ...]]]] = {
         lambda s, p: p.selectExpr("id", "sum(id) OVER (ORDER BY id) AS total").orderBy("id"),
         [(1, 1), (2, 3), (3, 6)],
     ),
+    "result of a statement": (
+        lambda s, p: s.sql("DESCRIBE HISTORY people").filter("version = 0").select("operation"),
+        [("CREATE TABLE",)],
+    ),
+    "statement without a result": (lambda s, p: s.sql("SET VAR_OF_CLIENT = 1").limit(0), []),
     "no columns": (lambda s, p: p.select().limit(2), [(), ()]),
     "qualified name": (lambda s, p: s.table(f"{SCHEMA}.people").select("people.id").orderBy("id").limit(1), [(1,)]),
 }

@@ -139,7 +139,7 @@ ALLOWED_RELATIONS = _kinds("Relation", "rel_type") - {
     *("common_inline_user_defined_table_function", "common_inline_user_defined_data_source", "ml_relation"),
     *("extension", "unknown", "catalog", "show_string", "html_string", "with_watermark", "transpose"),
     *("cached_local_relation", "cached_remote_relation", "chunked_cached_local_relation"),
-    *("crosstab", "cov", "corr", "approx_quantile", "collect_metrics", "nearest_by_join", "parse", "zip"),
+    *("freq_items", "crosstab", "cov", "corr", "approx_quantile", "collect_metrics", "nearest_by_join", "parse", "zip"),
 }
 
 

@@ -18,8 +18,9 @@ from pyspark.errors.exceptions.connect import (
     UnsupportedOperationException,
 )
 
+from catalog.errors import Position
 from gateway.sessions.limits import Limits
-from tests.gateway.arrow_engine import Streams, fails, rows
+from tests.gateway.arrow_engine import ScriptSyntaxError, Streams, fails, rows
 from tests.gateway.connect.lab import Lab, execute_request, proxied, rows_of, table_of
 from tests.gateway.http.conftest import eventually
 
@@ -221,6 +222,18 @@ def test_errors_have_the_classes_condition_and_state_of_spark(lab: Lab) -> None:
     with pytest.raises(SparkException, match="INTERNAL_ERROR") as internal:
         rows_of(client, "SELECT bug")
     assert "secret" not in str(internal.value)
+
+
+def test_position_of_an_error_is_its_query_context(lab: Lab) -> None:
+    text = "SELECT\n  wrong"
+    error = ScriptSyntaxError("wrong").at(Position.in_text(text, text.index("wrong")))
+    lab.engine.answers[text] = fails(error)
+    with pytest.raises(ParseException) as caught:
+        rows_of(lab.client(), text)
+    (found,) = caught.value.getQueryContext()
+    assert found.fragment() == "  wrong"
+    assert found.summary() == "line 2, column 3\n  wrong\n  ^"
+    assert caught.value.getMessageParameters() == {"text": "wrong"}
 
 
 def test_long_message_arrives_whole(lab: Lab) -> None:

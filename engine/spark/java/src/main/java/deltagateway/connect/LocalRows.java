@@ -11,6 +11,7 @@ import org.apache.arrow.vector.BaseVariableWidthVector;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.complex.ListVector;
+import org.apache.arrow.vector.complex.MapVector;
 import org.apache.arrow.vector.complex.StructVector;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.arrow.vector.types.Types.MinorType;
@@ -77,9 +78,38 @@ final class LocalRows {
     while (reader.loadNextBatch()) {
       rows += batch.getRowCount();
       if (rows > rowsMax || batch.getRowCount() < 0) throw new IOException("more rows than bits");
-      ValueVectorUtility.validateFull(batch);
-      for (FieldVector column : batch.getFieldVectors()) ensureOffsets(column);
+      for (FieldVector column : batch.getFieldVectors()) {
+        ensureBuffers(column, batch.getRowCount());
+        ensureOffsets(column);
+      }
     }
+  }
+
+  /** Validates a column by Arrow, which rejects every map because of its type. */
+  private static void ensureBuffers(FieldVector column, int rows) throws IOException {
+    if (column.getValueCount() != rows) throw new IOException("a column of another length");
+    ensureBuffers(column);
+  }
+
+  private static void ensureBuffers(FieldVector vector) throws IOException {
+    if (!hasMap(vector)) {
+      ValueVectorUtility.validateFull(vector);
+      return;
+    }
+    long rows = vector.getValueCount();
+    ensureCapacity(vector.getValidityBuffer(), (rows + Byte.SIZE - 1) / Byte.SIZE);
+    if (vector instanceof ListVector && rows > 0)
+      ensureCapacity(vector.getOffsetBuffer(), (rows + 1) * Integer.BYTES);
+    for (FieldVector child : vector.getChildrenFromFields()) ensureBuffers(child);
+  }
+
+  private static boolean hasMap(FieldVector vector) {
+    return vector instanceof MapVector
+        || vector.getChildrenFromFields().stream().anyMatch(LocalRows::hasMap);
+  }
+
+  private static void ensureCapacity(ArrowBuf buffer, long bytes) throws IOException {
+    if (buffer.capacity() < bytes) throw new IOException("a buffer of " + buffer.capacity());
   }
 
   /** Checks what Arrow's own validation leaves out: offsets of lists, and rows of fields. */
