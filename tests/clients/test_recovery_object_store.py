@@ -85,10 +85,10 @@ def test_clients_continue_after_a_kill(process: ServerProcess, tmp_path: Path, s
 
 
 def test_idle_gateway_sends_a_bounded_number_of_requests(process: ServerProcess, store: S3Server) -> None:
-    """In 20 s: 10 puts and 10 deletions of the lease, and 20 listings."""
+    """In 20 s: 10 puts of the lease and 20 listings, and perhaps one for leases that the former test has left."""
     process.ports()
     time.sleep(5)
     store.requests()
     time.sleep(20)
     methods = [method for method, path, _ in store.requests() if "state" in path]
-    assert methods.count("PUT") <= 11 and methods.count("GET") <= 22 and methods.count("DELETE") <= 11
+    assert methods.count("PUT") <= 11 and methods.count("GET") <= 23
