@@ -135,15 +135,17 @@ def test_connection_beyond_the_limit_is_rejected_until_another_closes() -> None:
             _ensure_connects(lab.port)
         assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
         first.close()
+        opened: list[grpc.Channel] = []
 
-        def is_free() -> bool:
-            with suppress(grpc.RpcError):
-                _ensure_connects(lab.port).close()
-                return True
-            return False
+        def is_open() -> bool:
+            if not opened:
+                with suppress(grpc.RpcError):
+                    opened.append(_ensure_connects(lab.port))
+            return bool(opened)
 
-        assert eventually(is_free)
-        second.close()
+        assert eventually(is_open)
+        for channel in (second, *opened):
+            channel.close()
     finally:
         lab.close()
 
