@@ -73,6 +73,8 @@ _REASONS = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A client's channel in this process would disturb the start of Java by a fork.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     if "not spark" in config.option.markexpr:
         sys.addaudithook(refuse_java)
 

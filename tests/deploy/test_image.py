@@ -23,7 +23,7 @@ HTTP, THRIFT = 28980, 28981
 def test_container_runs_as_a_user_with_a_number() -> None:
     steps = dict(instructions(DOCKERFILE.read_text(encoding="utf-8")))
     assert re.fullmatch(r"[1-9][0-9]+:[1-9][0-9]+", steps["USER"])
-    assert steps["EXPOSE"] == "8080 10000" and steps["VOLUME"] == "/var/lib/delta-gateway"
+    assert steps["EXPOSE"] == "8080 10000 15002" and steps["VOLUME"] == "/var/lib/delta-gateway"
 
 
 @pytest.fixture(scope="module")

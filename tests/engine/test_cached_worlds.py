@@ -20,6 +20,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
+from tests.engine.fresh_plans import afresh
 
 pytestmark = pytest.mark.spark
 
@@ -48,7 +49,7 @@ class World:
         before = cache.counts.hits
         found = _rows(self.cached, text, parameters)
         hit = cache.counts.hits > before
-        expected = _rows(self.plain, text.replace("SELECT", "SELECT /* afresh */", 1), parameters)
+        expected = _rows(self.plain, afresh(text), parameters)
         assert found == expected, text
         return found, hit
 

@@ -1,6 +1,6 @@
 """Cached tasks from a query's last run, after a change in their inputs.
 
-Each answer is compared with the same text around a comment, which is never cached.
+Each answer is compared with that of a new plan.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
+from tests.engine.fresh_plans import afresh
 
 pytestmark = pytest.mark.spark
 
@@ -37,7 +38,7 @@ def run_query(session: LakeSession, text: str, *parameters: Parameter) -> tuple[
 
 def ensure_same(session: LakeSession, text: str) -> bool:
     """Returns if the second run used cached tasks."""
-    expected = run_query(session, text.replace("SELECT", "SELECT /* afresh */", 1))
+    expected = run_query(session, afresh(text))
     assert not expected[1]
     assert run_query(session, text)[0] == expected[0], text
     again = run_query(session, text)

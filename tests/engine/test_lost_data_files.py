@@ -10,6 +10,7 @@ import pytest
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
+from tests.engine.fresh_plans import afresh
 from tests.engine.lake_sessions import refuse, run
 from tests.samples import with_slow
 
@@ -59,7 +60,7 @@ def test_the_error_is_the_same_at_each_run(
     file = min((lake / "default" / table).rglob("*.parquet"))
     change(file)
     for text in texts:
-        errors = [refuse(session, each) for each in (text, text, text.replace("SELECT", "SELECT /* afresh */", 1))]
+        errors = [refuse(session, each) for each in (text, text, afresh(text))]
         assert {each.condition for each in errors} == {condition}, text
         assert len({str(each) for each in errors}) == 1 and file.name in str(errors[0])
     for text in WRITES:

@@ -181,7 +181,7 @@ def test_a_spark_without_the_connector_refuses_by_name(
     run(opened, "CREATE TABLE elsewhere.a.unread (id BIGINT)")
     for text in ("INSERT INTO elsewhere.a.unread SELECT 1", "CREATE TABLE elsewhere.a.unmade AS SELECT 1 AS id"):
         error = refuse(opened, text)
-        assert error.condition == "REST_CREDENTIALS_NOT_IN_SPARK" and "hadoop-aws" in str(error)
+        assert error.condition == "REST_CREDENTIALS_NOT_IN_SPARK" and "prepare --with s3" in str(error)
     assert ("a", "unmade") not in server.other_client().list_tables("a")
     assert rows(opened, "DESCRIBE elsewhere.a.unread")
     opened.close()
