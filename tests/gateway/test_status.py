@@ -86,7 +86,8 @@ def test_a_bug_shows_an_id_and_logs_the_trace(caplog: pytest.LogCaptureFixture) 
 def test_only_lost_handles_are_stale() -> None:
     stale = {error.condition for error in declared_errors() if _failure(error).is_stale_handle}
     names = ("CHUNK_NOT_FOUND", "FORMAT", "OPERATION_CLOSED", "OPERATION_NOT_FOUND", "SESSION_NOT_FOUND")
-    assert stale == {f"INVALID_HANDLE.{name}" for name in names}
+    of_connect = ("OPERATION_ABANDONED", "OPERATION_ALREADY_EXISTS", "SESSION_CHANGED", "SESSION_CLOSED")
+    assert stale == {f"INVALID_HANDLE.{name}" for name in (*names, *of_connect)}
 
 
 def test_a_handler_of_a_script_is_no_handle() -> None:
