@@ -352,6 +352,8 @@ class Server:
         config = self._config.server
         if config.connect_port < 0:
             return None
+        # gRPC's handlers around each fork, such as the start of another Java, are for children that use gRPC.
+        os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
         try:
             module = importlib.import_module(_CONNECT)
         except ImportError as error:  # also PySpark's own, for a package that it misses

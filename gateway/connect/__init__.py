@@ -9,8 +9,3 @@ The only importer of grpcio and of `pyspark.sql.connect.proto`, which require th
 name if the port is open. Imports `gateway.sessions`, `gateway.authenticators`, and the engine's statement values. Start
 at `service.py` for the calls and `server.py` for the port.
 """
-
-import os
-
-# gRPC would run its handlers around each fork, such as the start of another Java, which never uses gRPC.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
