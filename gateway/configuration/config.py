@@ -56,7 +56,7 @@ class StatementText(StrEnum):
 
 
 class McpMode(StrEnum):
-    """What the tools of MCP may do."""
+    """Rights of the tools of MCP."""
 
     READ_ONLY = "read_only"
     READ_WRITE = "read_write"
@@ -359,7 +359,7 @@ class McpSection:
 
     mode: McpMode = setting(
         McpMode.READ_ONLY,
-        "What agents may do: read_only (tools change nothing, whatever the user may do), read_write (the tool "
+        "Rights of agents: read_only (tools change nothing, whatever the user may do), read_write (the tool "
         "execute_sql runs any statement with the user's privileges) or off (there are no tools).",
     )
     rows_max: int = setting(1000, "Maximum number of rows in a result.", low=1, high=100_000)

@@ -44,7 +44,7 @@ class Statements:
     is_active: Callable[[], bool]
 
     def start(self, operation: pb2.Relation | pb2.Command) -> Started:
-        """Starts what a plan asks for. Raises `ConnectFeatureNotSupported`, `ConnectPlanInvalid`, and the errors of
+        """Starts the operation of a plan. Raises `ConnectFeatureNotSupported`, `ConnectPlanInvalid`, and the errors of
         the steps before the statement.
         """
         if isinstance(operation, pb2.Relation):

@@ -29,7 +29,7 @@ from catalog.errors import SqlError
 from gateway.connect.proto import pb2
 from gateway.observability.status import Failure, describe
 
-# Sizes in characters of what one response's headers carry; a client's limit for all headers is 8 KiB.
+# Limits in characters for parts of one response's headers; a client's limit for all headers is 8 KiB.
 _MESSAGE_MAX, _PARAMETERS_MAX = 2048, 1024
 # Errors that wait for FetchErrorDetails, per session; clients request an error at once.
 _ERRORS_MAX = 20
@@ -95,7 +95,7 @@ def abort(
 
 
 def status_of(error: BaseException, details: ErrorDetails | None, *, has_run: bool = False) -> Status:
-    """Returns the status; `details` keeps what its headers cannot carry."""
+    """Returns the status; `details` keeps the parts that are too large for its headers."""
     failure = describe(error)
     parameters = _parameters(error)
     classes = _classes(failure)

@@ -1,4 +1,4 @@
-"""The responses to an operation: what its result is sent as, from any position.
+"""The responses to an operation, from any position in its result.
 
 A response's id has its position, so that a client continues after the last response that it has received, at any
 server that has the operation, and nothing is kept per response: rows are read again from the operation's result.

@@ -202,7 +202,7 @@ class Service:
         operation.recorder.record()
 
     def through(self, session: Session, options: Mapping[str, object]) -> tuple[Through | None, Attach]:
-        """Returns what a restored statement requires; see `FrontEnd`."""
+        """Returns the conversion and options of a restored statement; see `FrontEnd`."""
         reply = restored_reply(options)
         return whole if isinstance(reply, SqlResult) else None, partial(self._attach, session, options, reply)
 

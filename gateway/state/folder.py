@@ -145,7 +145,7 @@ class StateFolder:
         Raises `StateFolderNotUsable` and `StateFormatNotSupported`.
         """
         self.path = path
-        # What this process has written for the others.
+        # The object that this process has written for the others.
         self._shown: tuple[Counts, int] | None = None
         try:
             (path / _GATEWAYS).mkdir(0o700, parents=True, exist_ok=True)

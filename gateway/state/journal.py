@@ -244,7 +244,7 @@ class StateStore:
         return self._replica is not None
 
     def replicate(self, entry: Entry, results: Sequence[str] = ()) -> bool:
-        """Stores in an object store what was written to a file; returns False if it cannot be stored."""
+        """Copies a written file to an object store; returns False if it cannot be stored."""
         if self._replica is None or self._replica.add(entry, results):
             return True
         self.note_failure(TimeoutError("the state folder does not respond"))

@@ -159,7 +159,7 @@ class Replica:
             self._positions.pop(str(statement_id), None)
 
     def close(self) -> bool:
-        """Stores what waits, and ends; returns False if the store does not respond."""
+        """Stores the waiting records, and ends; returns False if the store does not respond."""
         is_stored = self.flush()
         with self._changed:
             self._is_ending = True

@@ -1,4 +1,4 @@
-"""DataFrame plans as queries: rows, names, and what they are analyzed over."""
+"""DataFrame plans as queries: rows, names, and analysis over their inputs."""
 
 from __future__ import annotations
 

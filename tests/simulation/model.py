@@ -93,7 +93,7 @@ class Store:
 
 @dataclass
 class Outcome:
-    """What the statements of a run came to."""
+    """The outcomes of a run's statements."""
 
     durations_s: list[float] = field(default_factory=list)
     attempts: int = 0

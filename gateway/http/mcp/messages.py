@@ -139,7 +139,7 @@ def _message(body: Mapping[str, object], request_id: RequestId | None, headers: 
 
 
 def _ensure_complete(message: Message, meta: Mapping[str, object], headers: Headers) -> None:
-    """Checks what a request of the stateless versions has to contain."""
+    """Checks the required parts of a request of the stateless versions."""
     missing = [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in meta]
     if missing:
         raise _modern(Code.INVALID_PARAMS, f"params._meta must have {' and '.join(missing)}.")

@@ -198,7 +198,7 @@ class _Server:
         return {"content": content, "structuredContent": found, "isError": is_error}
 
     def _act(self, *, may_write: bool) -> None:
-        """Sets what the request's identity may do: in the mode `read_only`, and for tools that read, to read."""
+        """Restricts the request's identity: in the mode `read_only`, and for tools that read, to read."""
         login = self.api.identity()
         g.identity = login if may_write and self.may_write else login.reading
 

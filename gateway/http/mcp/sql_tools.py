@@ -1,4 +1,4 @@
-"""The tools at `/api/2.0/mcp/sql`: statements, and what they may name."""
+"""The tools at `/api/2.0/mcp/sql`: statements, and the objects that they name."""
 
 from __future__ import annotations
 

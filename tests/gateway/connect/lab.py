@@ -26,7 +26,7 @@ from tests.gateway.arrow_engine import ArrowEngine
 
 
 class QuickRetries(RetryPolicy):
-    """Few retries without long pauses, for what a server repeats or never does."""
+    """Few retries without long pauses, for requests that a server repeats or never answers."""
 
     def __init__(self) -> None:
         super().__init__(max_retries=5, initial_backoff=20, max_backoff=200, min_jitter_threshold=1000)

@@ -138,7 +138,7 @@ final class AllowedMessages {
     return changed.build();
   }
 
-  /** Checks what the kind of a message does not determine. */
+  /** Checks the fields on whose values the decision depends. */
   private void ensureAllowed(Message message) {
     if (message instanceof Expression.UnresolvedFunction call) {
       if (call.getIsInternal()) throw function(call.getFunctionName());

@@ -112,7 +112,7 @@ final class LocalRows {
     if (buffer.capacity() < bytes) throw new IOException("a buffer of " + buffer.capacity());
   }
 
-  /** Checks what Arrow's own validation leaves out: offsets of lists, and rows of fields. */
+  /** Checks offsets of lists and rows of fields, which Arrow's own validation leaves out. */
   private static void ensureOffsets(FieldVector vector) throws IOException {
     if (!TYPES.contains(vector.getMinorType()))
       throw new IOException("a vector of type " + vector.getMinorType());
