@@ -8,10 +8,12 @@ real clients begin first, tests without Spark are last, so that both processes e
 """
 
 import gc
+import logging
 import os
 import shutil
 import sys
-from collections.abc import Generator
+import threading
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -147,3 +149,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for name, count in config.stash.get(_LEFT_OUT, {}).items():
         if count:
             terminalreporter.write_line(f"{count} tests {_REASONS[name]}")
+
+
+@pytest.fixture(autouse=True)
+def log_settings() -> Iterator[None]:
+    """Restores the settings of the process's log, which commands such as `prepare` change."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level, root.filters[:], threading.excepthook
+    yield
+    root.handlers[:], root.level, root.filters[:], threading.excepthook = before
+    logging.captureWarnings(False)

@@ -7,7 +7,6 @@ import json
 import logging
 import sys
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -62,14 +61,10 @@ def test_a_traceback_is_a_field_without_secrets() -> None:
 
 
 @pytest.fixture
-def log() -> Iterator[io.StringIO]:
-    root = logging.getLogger()
-    before = root.handlers[:], root.level, root.filters[:], threading.excepthook
+def log() -> io.StringIO:
     stream = io.StringIO()
     set_up_log("INFO", LogFormat.JSON, stream)
-    yield stream
-    root.handlers[:], root.level, root.filters[:], threading.excepthook = before
-    logging.captureWarnings(False)
+    return stream
 
 
 def test_error_that_ends_a_thread_is_logged(log: io.StringIO) -> None:
