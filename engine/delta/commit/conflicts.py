@@ -10,10 +10,10 @@ commit is retried.
     =====================  ============================================================================================
     exclusive              … exists, and ours replaces the table as a whole
     protocol               … changes the protocol, as ours does too; or drops a feature; or adds one that ours ignored;
-                           unless ours changes nothing
+                           unless ours only records an operation
     feature drop           … exists, and ours drops a feature that the winning commit may have used
-    metadata               … changes the metadata, unless the change leaves every other commit valid, or ours changes
-                           nothing; or the clustering columns, if ours changes the metadata
+    metadata               … changes the metadata, unless the change leaves every other commit valid, or ours only
+                           records an operation; or the clustering columns, if ours changes the metadata
     domain metadata        … writes a domain that ours writes too (row tracking's own is merged)
     transactions           … commits for an application that ours read or wrote
     appended files         … adds a file that our reads would have seen. WriteSerializable permits blind appends unless

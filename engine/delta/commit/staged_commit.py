@@ -54,8 +54,11 @@ class StagedCommit:
 
     @property
     def is_empty(self) -> bool:
-        """True if the commit only records an operation and leaves the table unchanged."""
-        files = (self.adds.num_rows, self.removes.num_rows, self.cdc_files)
+        """True if the commit only records an operation: it changes nothing and depends on no file.
+
+        A commit that read files, such as a REPLACE of an empty table, promises what the table is after it.
+        """
+        files = (self.adds.num_rows, self.removes.num_rows, self.cdc_files, self.read_set.depends_on_files)
         return not any((*files, self.protocol, self.metadata, self.set_transactions, self.domain_metadata))
 
     @property
@@ -72,11 +75,13 @@ class StagedCommit:
         return not any(pc.any(batch.column("data_change")).as_py() for batch in (self.adds, self.removes))
 
     def isolation_level(self, of_table: IsolationLevel) -> IsolationLevel:
-        """Returns the level for conflict detection: rearrangements do not conflict with concurrently added rows."""
-        downgrade = self.is_compaction and (
-            of_table is IsolationLevel.SERIALIZABLE or not self.description.changes_data
-        )
-        return IsolationLevel.SNAPSHOT_ISOLATION if downgrade else of_table
+        """Returns the level for conflict detection: rearrangements do not conflict with concurrently added rows.
+
+        Without the operation's own word a commit with no file would count as one: a REPLACE TABLE of an empty table
+        would leave rows that were added meanwhile.
+        """
+        is_rearrangement = self.is_compaction and not self.description.changes_data
+        return IsolationLevel.SNAPSHOT_ISOLATION if is_rearrangement else of_table
 
 
 def adds_of(actions: Iterable[Add]) -> RecordBatch:

@@ -256,6 +256,19 @@ def test_isolation_levels(level: str, is_blind: bool, expected: type[Exception] 
             late.commit()
 
 
+@pytest.mark.parametrize(
+    ("winner", "expected"),
+    [(add("a"), ConcurrentAppend), (metadata(configuration={"owner": "me"}), MetadataChanged)],
+    ids=["append", "metadata"],
+)
+def test_an_overwrite_without_actions_conflicts(winner: Action, expected: type[Exception]) -> None:
+    """A REPLACE of an empty table by an equal one has no action, and still no row may come before it and stay."""
+    late = race(new_table(), (winner,), (), operation=TableOperation.OVERWRITE)
+    late.read_whole_table()
+    with pytest.raises(expected):
+        late.commit()
+
+
 def test_a_predicate_that_does_not_know_conflicts() -> None:
     storage = new_table()
     late = begin(storage)

@@ -53,6 +53,7 @@ def staged(**fields: Any) -> StagedCommit:
     ("fields", "is_empty", "is_blind", "is_compaction"),
     [
         (NOTHING, True, True, True),
+        (NOTHING | {"read_set": ReadSet(whole_table=True)}, False, False, True),
         (ADDED, False, True, False),
         (MOVED, False, True, True),
         ({"removes": tombstones(True)}, False, False, False),
@@ -84,7 +85,8 @@ SERIALIZABLE, WRITES, SNAPSHOT = (
     [
         (ADDED, True, SERIALIZABLE, SERIALIZABLE),
         (ADDED, False, WRITES, WRITES),
-        (MOVED, True, SERIALIZABLE, SNAPSHOT),
+        (MOVED, True, SERIALIZABLE, SERIALIZABLE),
+        (NOTHING, True, SERIALIZABLE, SERIALIZABLE),
         (MOVED, False, SERIALIZABLE, SNAPSHOT),
         (MOVED, True, WRITES, WRITES),
         (MOVED, False, WRITES, SNAPSHOT),
