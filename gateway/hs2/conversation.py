@@ -31,7 +31,7 @@ class Conversation:
         self._watch = watch
         self._peer = peer
         self._descriptor = descriptor
-        self._client = Client(peer, is_connected=False)
+        self._client = Client(peer, is_connected=False, descriptor=descriptor)
         self._dispatcher = Dispatcher(service, self._client)
 
     def answer(
@@ -43,7 +43,7 @@ class Conversation:
         `is_forwarded` by another gateway and the session is not here.
         """
         if self._client.identity != identity:  # a proxy sends many users' requests on one connection
-            self._client = Client(self._peer, identity, is_connected=False)
+            self._client = Client(self._peer, identity, is_connected=False, descriptor=self._descriptor)
             self._dispatcher = Dispatcher(self._service, self._client)
         self._client.links = links
         self._client.agent = agent

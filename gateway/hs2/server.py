@@ -61,7 +61,7 @@ class Connection:
         self._service = service
         self._authenticator = authenticator
         self._watch = watch
-        self._client = Client(Peer(peer))
+        self._client = Client(Peer(peer), descriptor=connection.fileno())
         self.address = peer
 
     def serve(self, settings: ThriftSettings) -> None:

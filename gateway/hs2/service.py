@@ -48,6 +48,7 @@ from catalog.conditions import (
     MalformedHandle,
     OperationNotFound,
     SessionNotFound,
+    StatementCancelled,
     TransferNotSupported,
 )
 from engine.runtime.identity import Identity
@@ -83,6 +84,7 @@ from gateway.results.result_buffer import Page
 from gateway.results.row_links import LinkedRows, RowLinks
 from gateway.sessions.bounded import EngineCalls
 from gateway.sessions.call_context import current_call, working_for
+from gateway.sessions.hangups import find_disconnected
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.requested import WantedResult
@@ -132,9 +134,9 @@ class Client:
     `sessions` are the ones that it opened, which end with the connection; `finished_operation` is the ended statement
     in the client's last status request; `awaited` is the statement that it waits for without a handle; `before_last` is
     called when the response's last byte is about to be sent; `links` are for rows that it may fetch by URL; `agent` is
-    its User-Agent; `afterwards` is work that need not delay the response: over TCP it starts after the response was
-    sent, over HTTP just before. A call on the client's own connection (`is_connected`) may take long; over HTTP a proxy
-    may end it.
+    its User-Agent; `descriptor` is its socket, or -1; `afterwards` is work that need not delay the response: over TCP
+    it starts after the response was sent, over HTTP just before. A call on the client's own connection (`is_connected`)
+    may take long; over HTTP a proxy may end it.
     """
 
     peer: Peer
@@ -147,6 +149,7 @@ class Client:
     agent: str = ""
     is_connected: bool = True
     afterwards: Callable[[], None] | None = None
+    descriptor: int = -1
     # Another gateway has forwarded the call.
     is_forwarded: bool = False
     # It has a session of another gateway.
@@ -158,6 +161,11 @@ class Client:
         does.
         """
         return self.agent.startswith(_DATABRICKS_JDBC)
+
+    def ensure_connected(self) -> None:
+        """Raises :class:`StatementCancelled` if the client closed its connection during the call."""
+        if find_disconnected((self.descriptor,)):
+            raise StatementCancelled()
 
     def take_before_last(self) -> Callable[[], None] | None:
         """Returns `before_last` of the last call, once."""
@@ -363,7 +371,10 @@ class Service:
             lines = fetch_log(operation, request.orientation)
             form = plain_form(_version(session))
             return Encoded(form.of(lines.rows.schema, operation.time_zone).encode_rows(lines))
+        # May wait for a statement that is run again, longer than the client does: rows for a client that has gone would
+        # be skipped by its next fetch.
         shaped = self._shape_result(session, operation, client)
+        client.ensure_connected()
         self._note_position(operation, client)
         with_metadata = bool(request.includeResultSetMetadata)
         if shaped.form.kind is RowSetKind.LINKS and client.links:
@@ -375,6 +386,7 @@ class Service:
 
         if shaped.form.kind is RowSetKind.ROWS:
             page = fetch_all(operation, request.orientation, request.maxRows)
+            _ensure_sent(operation, page, client)
             # These clients take `hasMoreRows` as a reason to start again, so the flag is
             # never set for them.
             return Encoded(encode(replace(page, has_more=False)))
@@ -383,6 +395,7 @@ class Service:
         if made is None:
             wait_s = ROWS_S if shaped.form.is_extended else None
             page = fetch(operation, request.orientation, request.maxRows, request.maxBytes, wait_s=wait_s)
+            _ensure_sent(operation, page, client)
             made = page, encode(page)
         page, pieces = made
         if page.has_more and page.rows.num_rows:
@@ -565,6 +578,15 @@ class Service:
         session, operation = self._registry.find_operation(handle.id, client.identity)
         handle.ensure_opens(session)
         return session, operation
+
+
+def _ensure_sent(operation: Operation, page: Page, client: Client) -> None:
+    """Takes `page` back and raises :class:`StatementCancelled` if the client is gone."""
+    try:
+        client.ensure_connected()
+    except StatementCancelled:
+        operation.take_back(page)
+        raise
 
 
 def _version(session: Session) -> int:

@@ -490,6 +490,13 @@ class Operation:
         self._note(page)
         return True
 
+    def take_back(self, page: Page) -> None:
+        """Moves the position back to `page`, which is not sent, unless another fetch has moved it since."""
+        with self._changed:
+            if (self._page_row, self._next_row) == (page.row_offset, page.row_offset + page.rows.num_rows):
+                self._next_row = page.row_offset
+                self._handed_out.pop(page.row_offset, None)
+
     def page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page:
         """Returns rows by position, without advancing `fetch`."""
         with self._open_result() as buffer:

@@ -87,8 +87,10 @@ class Process:
         """Takes over the sessions of processes that have ended; returns their number."""
         return self._recovery.take_over()
 
-    def thrift(self, identity: Identity | str | None = "ada") -> ThriftClient:
-        client = Client(Peer("127.0.0.1"), Identity(identity) if isinstance(identity, str) else identity)
+    def thrift(self, identity: Identity | str | None = "ada", descriptor: int = -1) -> ThriftClient:
+        """Returns a client; `descriptor` is the socket of its connection."""
+        user = Identity(identity) if isinstance(identity, str) else identity
+        client = Client(Peer("127.0.0.1"), user, descriptor=descriptor)
         return ThriftClient(TBinaryProtocol(SentTransport(Dispatcher(self.service, client), client)))
 
     def http(self, method: str, path: str, body: object = None) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import threading
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +227,37 @@ def test_fetches_continue_after_the_last_row_that_was_sent(
     assert got == list(range(5000))
     assert cells(fetch(process.thrift(), operation, 700, t.TFetchOrientation.FETCH_FIRST))[0] == list(range(700))
     process.stop()
+
+
+def test_fetches_of_clients_that_gave_up_do_not_skip_rows(folder: Path | str, engine: ArrowEngine) -> None:
+    """While a query runs again, a client may give up its fetch, and repeat it on another connection."""
+    first = Process(folder, engine)
+    engine.answers["SELECT late"] = sleeps(600)
+    session = open_session(first.thrift())
+    operation = execute(first.thrift(), session, "SELECT late", runAsync=True)
+    may_end = threading.Event()
+
+    def ends(request: Any) -> ResultStream:
+        may_end.wait(60)
+        return answer_of_rows(5000)(request)
+
+    engine.answers["SELECT late"] = ends
+    second = killed_and_restarted(first)
+    gone = [socket.socketpair() for _ in range(2)]
+    with ThreadPoolExecutor() as threads:
+        for _, theirs in gone:
+            theirs.close()
+        clients = [second.thrift(descriptor=ours.fileno()) for ours, _ in gone]
+        given_up = [threads.submit(fetch, client, operation, 700) for client in clients]
+        may_end.set()
+    assert [each.result().status.errorMessage[:20] for each in given_up] == ["[OPERATION_CANCELED]"] * 2
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        client = second.thrift(descriptor=ours.fileno())
+        assert [cells(fetch(client, operation, 700))[0][0] for _ in range(3)] == [0, 700, 1400]
+    for ours, _ in gone:
+        ours.close()
+    second.stop()
 
 
 def test_position_is_known_after_two_kills_without_a_fetch(folder: Path | str, engine: ArrowEngine) -> None:
