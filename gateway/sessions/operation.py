@@ -16,7 +16,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol, assert_never
@@ -258,7 +258,12 @@ class Operation:
             self.error = outcome.error
             if outcome.stream is not None:
                 self._stream, self._buffer = outcome.stream, self._buffer_of(outcome.stream)
+                with suppress(SqlError):  # a fetch raises it
+                    self._buffer.count()
             self._page_row, self._next_row = outcome.sent.page_row, outcome.sent.next_row
+            # Whether its client knows that it ended is not recorded. It counts as known: otherwise a session that
+            # leaves closing to the server would have no statement to evict, and soon take no further one.
+            self._was_end_reported, self._handed_out = True, {0: self._next_row}
             self._run, self._state = _raise_closed, outcome.state
 
     @property

@@ -1,9 +1,9 @@
 """Faults under load, checked by a model: `python -m tests.chaos`.
 
-Run `python -m tests.chaos [--seed TEXT] [--points N] [--minutes M] [--kinds NAME …] [--expect-recovery]`. Point n of a
-seed has always the same fault and the same clients; each is a line in the results file, and a run continues after the
-last one of its seed. The clients are in `clients.py`. After each point the tables are read by deltalake, and compared
-with the outcomes that the clients saw (`model.py`).
+Run `python -m tests.chaos [--seed TEXT] [--points N] [--minutes M] [--kinds NAME …] [--repeat K] [--expect-recovery]`.
+Point n of a seed has always the same faults and the same clients; each is a line in the results file, and a run
+continues after the last one of its seed. The clients are in `clients.py`. After each point the tables are read by
+deltalake, and compared with the outcomes that the clients saw (`model.py`).
 
 Without a state folder a restart of the gateway ends sessions, statements and results. Such results are counted by name;
 `--expect-recovery` makes them violations, and lets two gateways serve each client in turn.
@@ -24,7 +24,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tests.chaos.clients import CLIENTS, LOST, RECOVER_S
+from tests.chaos.clients import CLIENTS, LOST, RECOVER_S, Client
 from tests.chaos.faults import Environment, Fault, available_faults, settings_of
 from tests.chaos.model import Model, log_damage
 from tests.chaos.records import Point, append, next_number, summary
@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--points", type=int, default=10_000, help="at most")
     options.add_argument("--minutes", type=float, default=30.0, help="at most; a point that has begun ends")
     options.add_argument("--kinds", nargs="*", choices=faults, help="default: all that this machine permits")
+    options.add_argument("--repeat", type=int, default=1, help="faults in each point")
     options.add_argument("--clients", nargs="*", choices=CLIENTS, default=list(CLIENTS))
     options.add_argument("--results", type=Path, default=RESULTS)
     options.add_argument("--expect-recovery", action="store_true", help="sessions, statements, results outlive kills")
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         environment = random.Random(f"{seed} round {number // ROUND}").choice([*faults.values()]).environment
         here = {name: fault for name, fault in faults.items() if fault.environment is environment}
         with opened(environment, given.expect_recovery) as rig:
-            points = Round(here, seed, given.clients, given.expect_recovery)
+            points = Round(here, seed, given.clients, given.expect_recovery, given.repeat)
             for point in points.points(rig, range(number, last), end):
                 append(given.results, point)
                 print(point.line, end="", flush=True)
@@ -82,6 +83,7 @@ class Round:
     seed: str
     clients: Sequence[str]
     expects_recovery: bool
+    repeat: int = 1
     model: Model = field(default_factory=Model)
     has_violations: bool = False
 
@@ -105,25 +107,17 @@ class Round:
     def _point(self, rig: Rig, number: int) -> Point:
         began, chance = time.monotonic(), random.Random(f"{self.seed} {number}")
         kind = chance.choice(list(self.faults))
-        found = [f"exit code {rig.restart(gateway)}" for gateway in rig.gateways if gateway.crashes >= CRASHES_MAX]
-        found = [each for each in found if each != "exit code 0"]
+        found = list[str]()
         clients = [
             CLIENTS[name](name, rig.target(place), self.model, random.Random(f"{self.seed} {number} {name}"))
             for place, name in enumerate(self.clients)
         ]
         for client in clients:
             client.start()
-        time.sleep(chance.uniform(1, BEFORE_S))
-        found += self.faults[kind].inject(rig, chance)
-        found += [] if rig.await_ready() else [NOT_READY]
-        steps = [client.steps for client in clients]
-        eventually(lambda: all(client.steps > before for client, before in zip(clients, steps, strict=True)), RECOVER_S)
-        found += [
-            f"no step after the fault ({client.name})"
-            for client, before in zip(clients, steps, strict=True)
-            if client.steps == before
-        ]
-        time.sleep(SETTLE_S)
+        faults = 0
+        while faults < self.repeat and not found:
+            found += self._fault(rig, kind, chance, clients)
+            faults += 1
         for client in clients:
             client.stop()
         for client in clients:
@@ -137,8 +131,26 @@ class Round:
         found += [*self.model.settle(rig.lake), *log_damage(rig.lake)]
         if self.expects_recovery:
             found += [f"{name} {counts[name]}" for name in LOST if counts[name]]
+        counts["faults"] = faults
         name = f"{kind} with recovery" if self.expects_recovery else kind
         return Point(self.seed, number, name, round(time.monotonic() - began), counts, tuple(found))
+
+    def _fault(self, rig: Rig, kind: str, chance: random.Random, clients: Sequence[Client]) -> list[str]:
+        """Injects a fault under load, and waits until each client goes on; returns violations."""
+        ended = [rig.restart(gateway) for gateway in rig.gateways if gateway.crashes >= CRASHES_MAX]
+        found = [f"exit code {code}" for code in ended if code]
+        time.sleep(chance.uniform(1, BEFORE_S))
+        found += self.faults[kind].inject(rig, chance)
+        found += [] if rig.await_ready() else [NOT_READY]
+        steps = [client.steps for client in clients]
+        eventually(lambda: all(client.steps > before for client, before in zip(clients, steps, strict=True)), RECOVER_S)
+        found += [
+            f"no step after the fault ({client.name})"
+            for client, before in zip(clients, steps, strict=True)
+            if client.steps == before
+        ]
+        time.sleep(SETTLE_S)
+        return found
 
 
 def save_output(rig: Rig, name: str) -> None:

@@ -22,6 +22,7 @@ from engine.runtime.identity import Identity, Method
 from engine.runtime.results import ResultStream
 from engine.spool.budget import SpoolBudget
 from gateway.hs2.gen import ttypes as t
+from gateway.sessions.limits import Limits
 from gateway.state.folder import StateFolder
 from gateway.state.records import SessionOpened, decode
 from gateway.state.remote_positions import RemotePositions
@@ -258,6 +259,24 @@ def test_fetches_of_clients_that_gave_up_do_not_skip_rows(folder: Path | str, en
     for ours, _ in gone:
         ours.close()
     second.stop()
+
+
+@pytest.mark.parametrize("text", ["INSERT two", "SELECT nested", "SELECT missing"])
+def test_session_whose_client_closes_no_statement_goes_on(disk: Path, engine: ArrowEngine, text: str) -> None:
+    """As with PyHive's cursors: the oldest statements are evicted at the limit, those from before too."""
+    process = Process(disk, engine)
+    session = open_session(process.thrift())
+
+    def run() -> None:
+        operation = execute(process.thrift(), session, text, runAsync=True)
+        if settle(process.thrift(), operation).operationState == State.FINISHED_STATE:
+            fetch(process.thrift(), operation)
+
+    for _ in range(Limits().statements_per_session_max):
+        run()
+    process = killed_and_restarted(process)
+    run()
+    process.stop()
 
 
 def test_position_is_known_after_two_kills_without_a_fetch(folder: Path | str, engine: ArrowEngine) -> None:
