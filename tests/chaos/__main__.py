@@ -5,6 +5,8 @@ Point n of a seed has always the same faults and the same clients; each is a lin
 continues after the last one of its seed. The clients are in `clients.py`. After each point the tables are read by
 deltalake, and compared with the outcomes that the clients saw (`model.py`).
 
+`GATEWAY_OTHER_RELEASE` names a checkout of another release, with its environment in `.venv`, for `pair-release`.
+
 Without a state folder a restart of the gateway ends sessions, statements and results. Such results are counted by name;
 `--expect-recovery` makes them violations, and lets two gateways serve each client in turn.
 """
@@ -51,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--points", type=int, default=10_000, help="at most")
     options.add_argument("--minutes", type=float, default=30.0, help="at most; a point that has begun ends")
     options.add_argument("--kinds", nargs="*", choices=faults, help="default: all that this machine permits")
-    options.add_argument("--repeat", type=int, default=1, help="faults in each point")
+    options.add_argument(
+        "--repeat", type=int, default=1, choices=range(1, CRASHES_MAX + 1), help="faults in each point"
+    )
     options.add_argument("--clients", nargs="*", choices=CLIENTS, default=list(CLIENTS))
     options.add_argument("--results", type=Path, default=RESULTS)
     options.add_argument("--expect-recovery", action="store_true", help="sessions, statements, results outlive kills")
@@ -107,7 +111,9 @@ class Round:
     def _point(self, rig: Rig, number: int) -> Point:
         began, chance = time.monotonic(), random.Random(f"{self.seed} {number}")
         kind = chance.choice(list(self.faults))
-        found = list[str]()
+        # Before there are clients, because a server that ends takes no new statements.
+        ended = [rig.restart(gateway) for gateway in rig.gateways if gateway.crashes + self.repeat > CRASHES_MAX]
+        found = [f"exit code {code}" for code in ended if code]
         clients = [
             CLIENTS[name](name, rig.target(place), self.model, random.Random(f"{self.seed} {number} {name}"))
             for place, name in enumerate(self.clients)
@@ -137,8 +143,7 @@ class Round:
 
     def _fault(self, rig: Rig, kind: str, chance: random.Random, clients: Sequence[Client]) -> list[str]:
         """Injects a fault under load, and waits until each client goes on; returns violations."""
-        ended = [rig.restart(gateway) for gateway in rig.gateways if gateway.crashes >= CRASHES_MAX]
-        found = [f"exit code {code}" for code in ended if code]
+        found = list[str]()
         time.sleep(chance.uniform(1, BEFORE_S))
         found += self.faults[kind].inject(rig, chance)
         found += [] if rig.await_ready() else [NOT_READY]

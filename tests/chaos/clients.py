@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import impala.dbapi
 from impala.error import HiveServer2Error
+from impala.hiveserver2 import HiveServer2Cursor
 from pyhive import hive
 from thrift.transport.TTransport import TTransportException
 
@@ -47,6 +48,9 @@ LOST = (
 _UNFINISHED = ("PENDING", "RUNNING")
 _MAYBE = "OUTCOME_UNKNOWN"
 T = TypeVar("T")
+# The finalizer sends a request, on the thread that collects garbage. If that is the proxy's, it waits for itself, and
+# all clients wait with it.
+del HiveServer2Cursor.__del__
 
 
 @dataclass

@@ -17,10 +17,12 @@ from pathlib import Path
 
 from tests.chaos.dbt_runs import DBT, kill_under_dbt
 from tests.chaos.rig import Rig
-from tests.paths import MAY_MOUNT
+from tests.paths import MAY_MOUNT, ROOT
 
 CLOCK_FILE, SLOW_DISK_FILE = "clock", "slow"
 COMPILER = shutil.which("cc")
+# A checkout of another release, with its environment in `.venv`.
+OTHER_RELEASE = os.environ.get("GATEWAY_OTHER_RELEASE", "")
 _BALLAST_BYTES = 1 << 20
 
 
@@ -72,6 +74,17 @@ def stop_java(rig: Rig, chance: random.Random) -> list[str]:
 def drain(rig: Rig, chance: random.Random) -> list[str]:
     """Restarts the gateways one after the other, as a rolling restart does."""
     codes = [rig.restart(gateway) for gateway in rig.gateways]
+    return [f"exit code {code}" for code in codes if code]
+
+
+def change_release(rig: Rig, chance: random.Random) -> list[str]:
+    """Restarts the gateways one after the other, each with the other release: forward, and the next time back."""
+    codes = []
+    for gateway in rig.gateways:
+        gateway.release = Path(OTHER_RELEASE) if gateway.release == ROOT else ROOT
+        codes.append(rig.restart(gateway))
+        if chance.random() < 0.5:
+            time.sleep(chance.uniform(0, 5))  # both releases serve the clients
     return [f"exit code {code}" for code in codes if code]
 
 
@@ -174,6 +187,8 @@ def available_faults() -> dict[str, Fault]:
     if COMPILER:
         found["clock"] = Fault(Environment.PRELOADED, jump_clock)
         found["slow-disk"] = Fault(Environment.PRELOADED, slow_disk)
+    if OTHER_RELEASE:
+        found["pair-release"] = Fault(pair, change_release)
     if DBT.exists():
         found["dbt"] = Fault(plain, kill_under_dbt)
     return found

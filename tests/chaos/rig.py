@@ -18,6 +18,7 @@ from tests.chaos.model import CREATED
 from tests.chaos.proxy import Proxy
 from tests.clients.http_client import HttpClient
 from tests.gateway.http.conftest import eventually
+from tests.paths import ROOT
 from tests.server_process import START_S, ServerProcess
 
 # After as many crashes within ten minutes a gateway's parent gives up (`gateway/process/parent.py`).
@@ -47,12 +48,14 @@ class Gateway:
         }
         self.crashes = 0
         self.output = ""
+        # The checkout that is served, with its own environment.
+        self.release = ROOT
         # Process ids with the start of each, because ids are used again.
         self.pids: dict[int, str] = {}
         self.start()
 
     def start(self) -> None:
-        self.process = ServerProcess(self.folder, str(self._lake), **self._settings)
+        self.process = _server_of(self.release)(self.folder, str(self._lake), **self._settings)
 
     def ports(self) -> dict[str, int]:
         found = self.process.ports()
@@ -105,6 +108,13 @@ class Gateway:
             self.process.popen.kill()
             self.process.end()
         self.output += self.process.output
+
+
+def _server_of(release: Path) -> type[ServerProcess]:
+    if release == ROOT:
+        return ServerProcess
+    program = (str(release / ".venv" / "bin" / "python"), "-m", "gateway")
+    return type("ServerOfRelease", (ServerProcess,), {"program": program, "cwd": release})
 
 
 class Rig:
