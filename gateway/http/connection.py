@@ -57,9 +57,13 @@ _HEAD_BYTES_CACHED = 4 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpLimits:
-    """A connection's limits: seconds in each state, bytes in one body, and connections and bytes in total."""
+    """A connection's limits: seconds in each state, bytes in one body, and connections and bytes in total.
 
-    idle_s: float = 60.0
+    A connection may be idle for longer than load balancers keep one open (up to 600 s), because a request that is sent
+    while the server closes is lost. If there is no place for a new connection, the one that was idle longest is closed.
+    """
+
+    idle_s: float = 620.0
     call_idle_s: float = 1800.0
     handshake_s: float = 10.0
     head_s: float = 20.0

@@ -5,16 +5,26 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import logging
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pyhive import hive
+from pyspark.errors import PySparkException
 from thrift.transport.THttpClient import THttpClient
 
 from tests.clients.http_client import API
 
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of releases of pandas
+    from pyspark.sql.connect.client.core import DefaultChannelBuilder
+    from pyspark.sql.connect.session import SparkSession
+
+# PySpark prints each error of a statement with its stack trace.
+logging.getLogger("SQLQueryContextLogger").disabled = True
 TIMEOUT_S = 300.0
 ANONYMOUS = "anonymous"
 _UNFINISHED = ("PENDING", "RUNNING")
@@ -148,4 +158,58 @@ class Hs2Http(Hs2):
         return hive.connect(thrift_transport=client)
 
 
-FRONT_ENDS: dict[str, type[Connection]] = {"api": Api, "console": Console, "hs2": Hs2, "hs2-http": Hs2Http}
+class _Channel(DefaultChannelBuilder):
+    """A channel without TLS whose calls have a login; PySpark's own builder sends tokens over TLS only."""
+
+    def __init__(self, port: int, login: Login) -> None:
+        super().__init__(f"sc://127.0.0.1:{port}/;user_id={login.user}")
+        self._login = login
+
+    def metadata(self) -> Iterable[tuple[str, str]]:
+        return [*super().metadata(), ("authorization", self._login.header)]
+
+
+class SparkConnect(Connection):
+    """PySpark's remote session."""
+
+    def __init__(self, ports: Mapping[str, int], login: Login) -> None:
+        self._session = SparkSession(connection=_Channel(ports["connect"], login))
+
+    def run(self, text: str) -> int:
+        try:
+            return len(self._session.sql(text).collect())
+        except PySparkException as error:
+            raise StatementError(str(error)) from error
+
+    def close(self) -> None:
+        self._session.client.release_session()
+        self._session.client.close()
+
+
+class Mcp(Api):
+    """MCP's tool for statements, beside a session of the statement API."""
+
+    def run(self, text: str) -> int:
+        call = {"name": "execute_sql", "arguments": {"query": text}}
+        result = self._call("tools/call", call)
+        while not result.get("isError") and result["structuredContent"]["status"]["state"] in _UNFINISHED:
+            arguments = {"statement_id": result["structuredContent"]["statement_id"]}
+            result = self._call("tools/call", {"name": "poll_sql_result", "arguments": arguments})
+        if result.get("isError"):
+            raise StatementError(result["content"][0]["text"])
+        return len(result["structuredContent"]["result"]["data_array"])
+
+    def _call(self, method: str, parameters: object) -> dict[str, Any]:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+        found: dict[str, Any] = self.ask("POST", "/api/2.0/mcp/sql", body)["result"]
+        return found
+
+
+FRONT_ENDS: dict[str, type[Connection]] = {
+    "api": Api,
+    "console": Console,
+    "hs2": Hs2,
+    "hs2-http": Hs2Http,
+    "connect": SparkConnect,
+    "mcp": Mcp,
+}

@@ -7,7 +7,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tests.chaos.errors import condition_in
@@ -31,7 +30,7 @@ STATEMENTS: tuple[tuple[str, int | str, int], ...] = (
     ("CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT {n} AS n", 0, 5),
     ("DESCRIBE numbers", -1, 5),
     ("SELECT nothing FROM numbers", "UNRESOLVED_COLUMN.WITH_SUGGESTION", 4),
-    ("SELECT 1 / (id - {n}) FROM numbers", "DIVIDE_BY_ZERO", 4),
+    ("SELECT sum(1 / (id - {n})) FROM numbers", "DIVIDE_BY_ZERO", 4),
     ("INSERT OVERWRITE written SELECT id, 'x' FROM range(100)", -1, 1),
 )
 _WEIGHTS = [weight for _, _, weight in STATEMENTS]
@@ -75,13 +74,14 @@ class Load:
                 continue
             with self._lock:
                 self.counts.update({"connections": 1, front_end: 1, login.method: 1})
-            for _ in range(chance.randrange(1, self.statements_max)):
-                if time.monotonic() > end or not self._run_one(connection, chance, front_end):
-                    break
+            is_usable, left = True, chance.randrange(1, self.statements_max)
+            while is_usable and left and time.monotonic() < end:
+                is_usable, left = self._run_one(connection, chance, front_end), left - 1
             try:
                 connection.close()
             except Exception as error:  # noqa: BLE001
-                self._note(f"close failed ({front_end}: {error!r:.300})")
+                if is_usable:
+                    self._note(f"close failed ({front_end}: {error!r:.300})")
 
     def _run_one(self, connection: Connection, chance: random.Random, front_end: str) -> bool:
         """Returns whether the connection is still usable."""
@@ -93,8 +93,6 @@ class Load:
             found = condition_in(str(error))
         except Exception as error:  # noqa: BLE001
             self._note(f"connection failed ({front_end}: {error!r:.300})")
-            with suppress(Exception):
-                connection.close()
             return False
         with self._lock:
             self.counts["statements"] += 1

@@ -43,7 +43,13 @@ def served(folder: Path, has_users: bool, **settings: str) -> Iterator[Served]:
     for name in ("lake", "local", "catalog"):
         (folder / name).mkdir(mode=0o700)
     with ExitStack() as stack:
-        environment = {"GATEWAY_SPARK_LOCAL_DIR": str(folder / "local"), "GATEWAY_SPARK_CONF": _CONF, **settings}
+        environment = {
+            "GATEWAY_SPARK_LOCAL_DIR": str(folder / "local"),
+            "GATEWAY_SPARK_CONF": _CONF,
+            "GATEWAY_SERVER_CONNECT_PORT": "0",
+            "GATEWAY_MCP_MODE": "read_write",
+            **settings,
+        }
         if has_users:
             issuer = stack.enter_context(provider())
             environment |= {
