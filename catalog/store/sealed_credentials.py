@@ -12,14 +12,21 @@ import json
 import os
 import random
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from catalog.conditions import CatalogBusy, CatalogNotWritable, CredentialNotFound, CredentialSealed
+from catalog.conditions import (
+    BackupUnreadable,
+    CatalogBusy,
+    CatalogNotWritable,
+    CredentialNotFound,
+    CredentialSealed,
+    RestoreNotEmpty,
+)
 from catalog.store.entry_json import MalformedEntry
 from catalog.store.file_store import CREDENTIALS_FOLDER, CREDENTIALS_SUFFIX, GenerationStore, StoredForm
 from catalog.store.remote import open_files
@@ -105,6 +112,22 @@ def _associated(name: str, urls: tuple[str, ...]) -> bytes:
     return json.dumps([name, *urls]).encode()
 
 
+def dump_credentials(credentials: Iterable[SealedCredential]) -> bytes:
+    """Returns the credentials as JSON lines, for a backup; they stay encrypted."""
+    return b"".join(msgspec.json.encode(credential) + b"\n" for credential in credentials)
+
+
+def parse_credentials(lines: bytes, source: str) -> tuple[SealedCredential, ...]:
+    """Returns what `dump_credentials` wrote. Raises `BackupUnreadable` with the line's number in `source`."""
+    found = []
+    for number, line in enumerate(lines.splitlines(), 1):
+        try:
+            found.append(msgspec.json.decode(line, type=SealedCredential))
+        except msgspec.DecodeError as error:  # ValidationError is one
+            raise BackupUnreadable(source, f"line {number} of the credentials: {error}") from error
+    return tuple(found)
+
+
 class CredentialStore:
     """The credentials in a catalog's folder, for several processes."""
 
@@ -118,19 +141,35 @@ class CredentialStore:
 
     def put(self, credential: SealedCredential) -> None:
         """Adds a credential, or replaces the one of its name. Raises `CatalogBusy`, `CatalogNotWritable`."""
-        self._change(added=credential)
+        self._change(lambda found: {**found, credential.name: credential})
 
     def remove(self, name: str) -> None:
         """Removes a credential. Raises `CredentialNotFound`, `CatalogBusy`, `CatalogNotWritable`."""
-        self._change(removed=name)
 
-    def _change(self, added: SealedCredential | None = None, removed: str | None = None) -> None:
+        def fold(found: Mapping[str, SealedCredential]) -> Mapping[str, SealedCredential]:
+            if name not in found:
+                raise CredentialNotFound(name)
+            return {other: credential for other, credential in found.items() if other != name}
+
+        self._change(fold)
+
+    def restore(self, credentials: Iterable[SealedCredential], *, replaces: bool) -> None:
+        """Makes `credentials` the only ones. Raises `RestoreNotEmpty` if there are others, unless it `replaces` them,
+        `CatalogBusy` and `CatalogNotWritable`.
+        """
+        restored = {credential.name: credential for credential in credentials}
+
+        def fold(found: Mapping[str, SealedCredential]) -> Mapping[str, SealedCredential]:
+            if found and not replaces:
+                raise RestoreNotEmpty(len(found))
+            return restored
+
+        self._change(fold)
+
+    def _change(self, fold: Callable[[Mapping[str, SealedCredential]], Mapping[str, SealedCredential]]) -> None:
         for attempt in range(_CHANGE_ATTEMPTS_MAX):
             base = self._store.load()
-            if removed is not None and removed not in base.credentials:
-                raise CredentialNotFound(removed)
-            left = [each for name, each in base.credentials.items() if name not in (removed, added and added.name)]
-            new = _state_of(base.generation + 1, [*left, *([added] if added else [])])
+            new = _state_of(base.generation + 1, fold(base.credentials).values())
             try:
                 if self._store.swap(base, new):
                     return

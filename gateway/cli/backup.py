@@ -1,8 +1,9 @@
 """`delta-gateway backup FILE`: the catalog with its grants and policies, and the audit log, as one file.
 
 The file is a zip archive with mode 0600: `manifest.json`, `catalog.jsonl` (see `catalog/store/backup.py`),
-`queries.jsonl` if users have saved queries, and the audit log's files below `audit/`. Servers may run during a backup.
-It does not contain tables' files, nor the files with passwords and tokens.
+`queries.jsonl` if users have saved queries, `credentials.jsonl` if the catalog has storage credentials, which stay
+encrypted, and the audit log's files below `audit/`. Servers may run during a backup. It does not contain tables' files,
+nor the files with passwords and tokens, nor the key of the credentials.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from catalog.store.backup import dump_entries
 from catalog.store.credentials import use_credentials
 from catalog.store.file_store import FileStore
 from catalog.store.remote import open_files
+from catalog.store.sealed_credentials import CredentialStore, dump_credentials
 from catalog.system.audit_table import log_files
 from gateway.audit.chain import Broken, ChainEnd, verify
 from gateway.cli.help import SETTINGS, help_text
@@ -39,7 +41,8 @@ from gateway.release import VERSION
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
 FORMAT = 1
-MANIFEST, CATALOG, QUERIES, AUDIT = "manifest.json", "catalog.jsonl", "queries.jsonl", "audit/"
+MANIFEST, CATALOG, QUERIES, CREDENTIALS = "manifest.json", "catalog.jsonl", "queries.jsonl", "credentials.jsonl"
+AUDIT = "audit/"
 _SIGNED_DIGESTS = "heads.jsonl"
 
 
@@ -70,7 +73,9 @@ def back_up(config: Config, file: Path) -> str:
     with _new_file(file) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(CATALOG, entries)
         queries = dump_queries(open_queries(config.catalog_folder).load())
-        for name, content in (*([(QUERIES, queries)] if queries else []), *_audit_contents(config)):
+        credentials = dump_credentials(CredentialStore(config.catalog_folder).load())
+        optional = [(name, lines) for name, lines in ((QUERIES, queries), (CREDENTIALS, credentials)) if lines]
+        for name, content in (*optional, *_audit_contents(config)):
             archive.writestr(name, content)
             digests[name] = hashlib.sha256(content).hexdigest()
         chain_end, broken = _verify_audit(archive, tuple(digests))

@@ -14,16 +14,24 @@ from pathlib import Path
 
 import msgspec
 
-from catalog.conditions import AuditNotWritten, BackupUnreadable, RestoreAuditFolderMissing, RestoreAuditLogExists
+from catalog.conditions import (
+    AuditNotWritten,
+    BackupUnreadable,
+    RestoreAuditFolderMissing,
+    RestoreAuditLogExists,
+    RestoreNotEmpty,
+)
 from catalog.entries import Entry
 from catalog.queries.queries import SavedQuery
 from catalog.queries.store import ensure_no_queries, open_queries, parse_queries, restore_queries
 from catalog.store.backup import ensure_empty, parse_entries, restore_entries
+from catalog.store.sealed_credentials import CredentialStore, SealedCredential, parse_credentials
 from catalog.system.audit_table import log_files
 from gateway.audit.audit_log import AuditLog
 from gateway.cli.backup import (
     AUDIT,
     CATALOG,
+    CREDENTIALS,
     FORMAT,
     MANIFEST,
     QUERIES,
@@ -44,8 +52,9 @@ class Backup:
 
     manifest: Manifest
     entries: tuple[Entry, ...]
-    # None: the backup has none, and those of the server stay.
+    # None for these two: the backup has none, and those of the server stay.
     queries: tuple[SavedQuery, ...] | None
+    credentials: tuple[SealedCredential, ...] | None
     audit_files: tuple[str, ...]
 
 
@@ -61,10 +70,13 @@ def restore(config: Config, given: argparse.Namespace) -> str:
     if given.dry_run:
         return f"{file}: {summarize(backup.manifest)}; nothing was changed"
     store, queries = open_store(config), open_queries(config.catalog_folder)
+    credentials = CredentialStore(config.catalog_folder)
     if not given.replace:
         ensure_empty(store.load())
         if backup.queries is not None:
             ensure_no_queries(queries.load())
+        if backup.credentials is not None and (others := credentials.load()):
+            raise RestoreNotEmpty(len(others))
     if backup.audit_files and not given.without_audit:
         if not config.audit.folder:
             raise RestoreAuditFolderMissing(str(file))
@@ -72,6 +84,8 @@ def restore(config: Config, given: argparse.Namespace) -> str:
     generation = restore_entries(store, backup.entries, replaces=given.replace)
     if backup.queries is not None:
         restore_queries(queries, backup.queries, replaces=given.replace)
+    if backup.credentials is not None:
+        credentials.restore(backup.credentials, replaces=given.replace)
     return f"{file}: {summarize(backup.manifest)}; restored as generation {generation}"
 
 
@@ -84,19 +98,22 @@ def _read(file: Path) -> Backup:
                 raise BackupUnreadable(str(file), f"its format is {manifest.format}, and this release reads {FORMAT}")
             for name, digest in manifest.sha256.items():
                 # A name with a path would be written outside the folder.
-                if name not in (CATALOG, QUERIES) and not _AUDIT_FILE.fullmatch(name):
+                if name not in (CATALOG, QUERIES, CREDENTIALS) and not _AUDIT_FILE.fullmatch(name):
                     raise BackupUnreadable(str(file), f"it contains a file {name}")
                 if hashlib.sha256(archive.read(name)).hexdigest() != digest:
                     raise BackupUnreadable(str(file), f"the content of {name} has changed")
             if CATALOG not in manifest.sha256:
                 raise BackupUnreadable(str(file), f"it has no digest of {CATALOG}")
             entries = parse_entries(archive.read(CATALOG), str(file))
-            has_queries = QUERIES in manifest.sha256
-            queries = parse_queries(archive.read(QUERIES), str(file)) if has_queries else None
+            queries = credentials = None
+            if QUERIES in manifest.sha256:
+                queries = parse_queries(archive.read(QUERIES), str(file))
+            if CREDENTIALS in manifest.sha256:
+                credentials = parse_credentials(archive.read(CREDENTIALS), str(file))
     except (OSError, zipfile.BadZipFile, msgspec.DecodeError, KeyError) as error:
         raise BackupUnreadable(str(file), str(error)) from error
     audit_files = tuple(name for name in manifest.sha256 if _AUDIT_FILE.fullmatch(name))
-    return Backup(manifest, entries, queries, audit_files)
+    return Backup(manifest, entries, queries, credentials, audit_files)
 
 
 def _restore_audit(file: Path, names: Sequence[str], folder: Path) -> None:

@@ -19,6 +19,7 @@ from catalog.state import INITIAL_STATE, state_of
 from catalog.store.entry_json import to_json
 from catalog.store.file_store import FileStore
 from catalog.store.remote import open_files
+from catalog.store.sealed_credentials import KEY_BYTES, CredentialStore, seal, unseal
 from catalog.system.audit_table import log_files
 from gateway.__main__ import main
 from gateway.audit.audit_log import AuditLog, log_contents
@@ -129,6 +130,31 @@ def test_unreadable_saved_query_is_named_before_any_change(
     assert new.run("restore", file) == 1
     assert "line 1 of the saved queries" in capsys.readouterr().err
     assert not new.catalog.exists()
+
+
+def test_restore_brings_back_encrypted_credentials(old: Site, new: Site, file: Path, tmp_path: Path) -> None:
+    key, fields = bytes(KEY_BYTES), {"access_key_id": "AKIA", "secret_access_key": "hunter2"}
+    CredentialStore(str(old.catalog)).put(seal("lake", ("s3://lake",), fields, key))
+    assert old.run("backup", tmp_path / "credentials.zip") == 0
+    with zipfile.ZipFile(tmp_path / "credentials.zip") as archive:
+        assert not any(b"hunter2" in archive.read(name) for name in archive.namelist())
+    for backup, flags in ((tmp_path / "credentials.zip", ()), (file, ("--replace", "--without-audit"))):
+        assert new.run("restore", backup, *flags) == 0
+        (restored,) = CredentialStore(str(new.catalog)).load()
+        assert (restored.name, restored.urls, unseal(restored, key)) == ("lake", ("s3://lake",), fields)
+
+
+def test_credentials_are_replaced_only_on_request(
+    old: Site, new: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for site, name in ((old, "lake"), (new, "own")):
+        CredentialStore(str(site.catalog)).put(seal(name, ("s3://lake",), {"token": "t"}, bytes(KEY_BYTES)))
+    assert old.run("backup", tmp_path / "credentials.zip") == 0
+    assert new.run("restore", tmp_path / "credentials.zip") == 1
+    assert "not empty: 1 of its objects" in capsys.readouterr().err
+    assert new.store.load() == INITIAL_STATE
+    assert new.run("restore", tmp_path / "credentials.zip", "--replace") == 0
+    assert [each.name for each in CredentialStore(str(new.catalog)).load()] == ["lake"]
 
 
 def test_backup_is_readable_by_its_owner_only(file: Path) -> None:
