@@ -140,7 +140,13 @@ class Rig:
         return Target(**self.proxies[number % len(self.proxies)].ports)
 
     def restart(self, gateway: Gateway) -> int:
-        """Drains a gateway and starts it again, on other ports; returns its exit code."""
+        """Drains a gateway and starts it again, on other ports; returns its exit code.
+
+        Meanwhile new connections go to the others, as with a load balancer that probes for readiness.
+        """
+        for proxy, group in zip(self.proxies, self._groups, strict=True):
+            if others := [other for other in group if other is not gateway]:
+                proxy.connect_to(self._targets(others))
         code = gateway.drain()
         gateway.start()
         gateway.ports()

@@ -4,7 +4,9 @@ use. `--of URL` instead of the folder: a proxy for another store, with the same 
 It checks each request's signature (version 4), its session token, and that the key is for the object
 (`tests.rest.s3_keys`): anything else is 403. With `--unconditional`, puts ignore `If-None-Match`, as in old stores.
 GET /-/requests returns which key requested what, and the status; POST
-/-/slow sets the number of seconds that each object GET waits. POST /-/faults sets faults: a JSON list with
+/-/slow sets the number of seconds that each object GET waits, and POST /-/distance those that each request takes. GET
+/-/round-trips returns how many requests followed one another since the last call: requests at the same time count as
+one. POST /-/faults sets faults: a JSON list with
 `{"method", "path": a regular expression, "kind", "skip", "count", "seconds"}`. `method` may be several, separated by
 spaces, and `skip` matching requests pass first. `kind` is `lose` (the request is carried out and not answered), `cut`
 (it is answered with half of the body), `reset` (neither), `late` and `hang` (the same, but the connection stays open
@@ -20,6 +22,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import math
 import re
 import socket
 import sys
@@ -77,8 +80,19 @@ class Store:
         self.times: dict[str, float] = {}
         self.parts: dict[str, dict[int, bytes]] = {}
         self.requests: list[tuple[str, str, str, int]] = []
-        self.slow_s = 0.0
+        self.slow_s = self.distance_s = 0.0
+        # Begin and end of each request.
+        self.spans: list[tuple[float, float]] = []
         self.faults: list[dict[str, Any]] = []
+
+
+def round_trips(spans: list[tuple[float, float]]) -> int:
+    """Returns the largest number of requests of which each began after the end of the one before."""
+    count, end = 0, -math.inf
+    for began, ended in sorted(spans, key=lambda span: span[1]):
+        if began >= end:
+            count, end = count + 1, ended
+    return count
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -119,6 +133,20 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/-/faults":
             self.store.faults = json.loads(data)
             return self._answer(200)
+        if url.path == "/-/distance":
+            self.store.distance_s = float(data)
+            return self._answer(200)
+        if url.path == "/-/round-trips":
+            found, self.store.spans = self.store.spans, []
+            return self._answer(200, str(round_trips(found)).encode())
+        began = time.monotonic()
+        time.sleep(self.store.distance_s)
+        try:
+            self._handle_object(url, data)
+        finally:
+            self.store.spans.append((began, time.monotonic()))
+
+    def _handle_object(self, url: Any, data: bytes) -> None:
         query = {key: values[0] for key, values in parse_qs(url.query, keep_blank_values=True).items()}
         path = unquote(url.path).strip("/") if "/" in url.path.strip("/") else unquote(url.path).strip("/") + "/"
         requested = path + query.get("prefix", "") if path.endswith("/") else path

@@ -42,8 +42,25 @@ class S3Server:
             return [(method, path, status) for _, method, path, status in json.load(answer)]
 
     def fail(self, *faults: dict[str, Any]) -> None:
-        request = urllib.request.Request(f"{self.url}/-/faults", json.dumps(faults).encode(), method="POST")
+        self._set("faults", json.dumps(faults))
+
+    def _set(self, name: str, value: str) -> None:
+        request = urllib.request.Request(f"{self.url}/-/{name}", value.encode(), method="POST")
         urllib.request.urlopen(request).close()
+
+    @contextmanager
+    def distant(self, seconds: float) -> Iterator[None]:
+        """Lets each request take so many seconds more."""
+        self._set("distance", str(seconds))
+        try:
+            yield
+        finally:
+            self._set("distance", "0")
+
+    def round_trips(self) -> int:
+        """Returns how many requests followed one another since the last call."""
+        with urllib.request.urlopen(f"{self.url}/-/round-trips") as answer:
+            return int(answer.read())
 
     def stop(self) -> None:
         self.process.kill()

@@ -171,6 +171,33 @@ def test_a_server_that_has_just_started_reads_thirteen_files_by_eight_requests(s
     assert len(sent) <= 8, sent
 
 
+# Seconds that a request to a distant store takes.
+FAR_S = 0.1
+
+
+def test_statements_on_a_distant_store_wait_for_few_requests(server: Server) -> None:
+    """Their time there is the number of requests that follow one another."""
+    server.run("CREATE TABLE s.a (id BIGINT)", *(f"INSERT INTO s.a VALUES ({number})" for number in range(13)))
+    reader, counts = server.other(), dict[str, int]()
+    with server.store.distant(FAR_S):
+        for name, (text, _) in ROUND_TRIPS.items():
+            server.store.round_trips()
+            run(reader.session, text)
+            counts[name] = server.store.round_trips()
+            reader._completed_requests()
+    assert {name: count for name, count in counts.items() if count > ROUND_TRIPS[name][1]} == {}
+
+
+# A read: the log's hint and listing, the checkpoint with the commits, and the catalog again. A change: the listing, the
+# catalog, its file's footer; then its commit by three: the version before, the commit, the version before again.
+ROUND_TRIPS = {
+    "cold SELECT": ("SELECT sum(id + 1) FROM s.a WHERE id + 1 > 0", 4),
+    "warm SELECT": ("SELECT sum(id + 2) FROM s.a WHERE id + 2 > 0", 2),
+    "INSERT": ("INSERT INTO s.a VALUES (14)", 6),
+    "UPDATE": ("UPDATE s.a SET id = -1 WHERE id = 3", 6),
+}
+
+
 def test_six_files_are_removed_by_one_request(server: Server) -> None:
     retention = "'delta.deletedFileRetentionDuration' = 'interval 0 seconds'"
     properties = f"TBLPROPERTIES ({retention}, 'delta.checkpointInterval' = '100')"

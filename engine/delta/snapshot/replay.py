@@ -18,6 +18,7 @@ Protocol: "Action Reconciliation".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -123,14 +124,17 @@ class LogReplay:
         """Reads the commits; `recent` as in `read_commits`."""
         self.segment = segment
         self._checkpoint = CheckpointReader(storage, segment.checkpoint) if segment.checkpoint else None
-        state = EMPTY_STATE
-        if self._checkpoint is not None:
-            with self._guarding_checkpoint():
+        if self._checkpoint is None:
+            state, actions = EMPTY_STATE, read_commits(storage, segment.deltas, recent)
+        else:
+            # At the same time, which saves a round trip to an object store.
+            with ThreadPoolExecutor(1, "commits") as threads, self._guarding_checkpoint():
+                commits = threads.submit(read_commits, storage, segment.deltas, recent)
                 # The file actions are left for later: most statements on metadata never
                 # need them.
-                state = advance_state(state, self._checkpoint.read_small_actions())
+                state = advance_state(EMPTY_STATE, self._checkpoint.read_small_actions())
+            actions = commits.result()
         # Actions after the checkpoint supersede its actions (Protocol: "Action Reconciliation").
-        actions = read_commits(storage, segment.deltas, recent)
         self.state = advance_state(state, actions)
         self._changes = reconcile_files(actions.adds, actions.removes)
 
