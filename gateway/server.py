@@ -333,7 +333,8 @@ class Server:
     ) -> ThriftServer:
         config = self._config.server
         server = ThriftServer(registry, authenticator, config.host, config.thrift_port, settings, self._on_death)
-        parts.callback(server.stop)
+        # Calls may wait for another gateway, which continues with the sessions.
+        parts.callback(server.stop, config.drain_deadline_s)
         return server
 
     def _make_connect(

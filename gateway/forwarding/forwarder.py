@@ -90,17 +90,26 @@ class Forwarder:
         if not self.is_here(object_id) or (starts_statement and self._registry.is_draining):
             raise SessionNotHere()
 
-    def forward(self, object_id: uuid.UUID, outgoing: OutgoingCall) -> Response | None:
+    def must_forward(self, object_id: uuid.UUID, *, starts_statement: bool) -> bool:
+        """Returns False if the request is processed here. A statement that begins while this process ends is the next
+        owner's, if there is another gateway.
+        """
+        is_leaving = starts_statement and self._registry.is_draining and bool(self._state.other_addresses())
+        return is_leaving or not self.is_here(object_id)
+
+    def forward(self, object_id: uuid.UUID, outgoing: OutgoingCall, *, starts_statement: bool) -> Response | None:
         """Returns the owner's response; None if the session is here, or unknown everywhere.
 
         Raises `SessionInTransfer`, `GatewayConnectionLost` and `TooManyCalls`.
         """
-        if self.is_here(object_id):
+        if not self.must_forward(object_id, starts_statement=starts_statement):
             return None
-        end = time.monotonic() + self.wait_s
         if not self._places.acquire(timeout=self.wait_s):
             raise TooManyCalls(self._forwards_max)
         try:
+            while starts_statement and self._registry.is_draining and self.is_here(object_id):
+                time.sleep(_PAUSE_S)  # until the running statements have ended, and the sessions are left to the others
+            end = time.monotonic() + self.wait_s
             while (owner := self._locate(object_id)) is not None:
                 if owner.address is not None and (response := self._send(object_id, owner, outgoing)) is not None:
                     return response

@@ -45,7 +45,7 @@ def forward(
 
     Raises errors as :meth:`Forwarder.forward` does.
     """
-    if forwarder.is_here(target):
+    if not forwarder.must_forward(target, starts_statement=starts_statement(name)):
         return None
     call = ForwardedCall(
         identity=saved_identity(identity),
@@ -55,7 +55,8 @@ def forward(
     )
     headers = [("Content-Type", _CONTENT_TYPE), ("User-Agent", client.agent)]
     may_repeat = name != _ONCE
-    response = forwarder.forward(target, OutgoingCall(call, "POST", PATH, headers, message, may_repeat))
+    outgoing = OutgoingCall(call, "POST", PATH, headers, message, may_repeat)
+    response = forwarder.forward(target, outgoing, starts_statement=starts_statement(name))
     if response is None:
         return None
     client.is_forwarding = True

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 _FATAL_ACCEPT = frozenset((errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EOPNOTSUPP))
 # As many as connections may be open: the kernel resets clients beyond it, such as pools that reconnect after a restart.
 _BACKLOG = 2000
-_JOIN_S = 5.0
+_JOIN_S, _PAUSE_S = 5.0, 0.05
 _KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 
@@ -63,6 +63,9 @@ class Connection:
         self._watch = watch
         self._client = Client(Peer(peer), descriptor=connection.fileno())
         self.address = peer
+        # True from a request to its response.
+        self.is_busy = False
+        self._ends_after_call = False
 
     def serve(self, settings: ThriftSettings) -> None:
         """Processes messages until either side ends; never raises."""
@@ -79,6 +82,12 @@ class Connection:
             stream.end()
             self._socket.close()
             self._end_sessions()
+
+    def end_after_call(self) -> None:
+        """Ends the connection from another thread: now if it is idle, else after its response."""
+        self._ends_after_call = True
+        if not self.is_busy:
+            self.hang_up()
 
     def hang_up(self) -> None:
         """Ends the connection from another thread, never raising: its own thread wakes up and cleans up."""
@@ -100,7 +109,7 @@ class Connection:
             stream, self._authenticator, self._client.peer.address, settings.message_bytes_max, settings.tls
         )
         dispatcher = Dispatcher(self._service, self._client)
-        while True:
+        while not self._ends_after_call:
             has_session = self._client.sessions or self._client.is_forwarding
             message = messages.read(None if has_session else transport.SESSIONLESS_S)
             recalled = dispatcher.recall(message)
@@ -108,9 +117,11 @@ class Connection:
                 messages.write((recalled,))
                 messages.await_shortly()
                 continue
+            self.is_busy = True
             with self._watch.over(self._socket.fileno(), self.hang_up):
                 reply = dispatcher.answer(message)
             messages.write(reply, self._client.take_before_last())
+            self.is_busy = False
             dispatcher.follow_up()
 
 
@@ -159,8 +170,10 @@ class ThriftServer:
             thread.start()
         return int(self.listener.getsockname()[1])
 
-    def stop(self) -> None:
-        """Stops accepting, closes all connections, and waits briefly for their threads."""
+    def stop(self, calls_s: float = 0.0) -> None:
+        """Stops accepting, and closes all connections: idle ones at once, others after their response, or after
+        `calls_s` seconds. Waits briefly for their threads.
+        """
         self._stopping.set()
         if self.listener:
             with contextlib.suppress(OSError):
@@ -168,6 +181,11 @@ class ThriftServer:
             self.listener.close()
         with self._lock:
             connections = dict(self._connections)
+        for connection in connections:
+            connection.end_after_call()
+        end = time.monotonic() + calls_s
+        while time.monotonic() < end and any(connection.is_busy for connection in connections):
+            time.sleep(_PAUSE_S)
         for connection in connections:
             connection.hang_up()
         end = time.monotonic() + _JOIN_S

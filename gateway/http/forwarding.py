@@ -105,7 +105,7 @@ def forward(forwarder: Forwarder, target: Target, identity: Identity | None, bas
     if forwarded_call() is not None:
         forwarder.ensure_here(target.object_id, starts_statement=target.starts_statement)
         return None
-    if forwarder.is_here(target.object_id):
+    if not forwarder.must_forward(target.object_id, starts_statement=target.starts_statement):
         return None
     outgoing = OutgoingCall(
         call=_call(identity, base_url),
@@ -115,7 +115,7 @@ def forward(forwarder: Forwarder, target: Target, identity: Identity | None, bas
         body=request.get_data(),
         may_repeat=not target.starts_statement,
     )
-    return _forwarded(forwarder, target.object_id, outgoing)
+    return _forwarded(forwarder, target, outgoing)
 
 
 def read_elsewhere(
@@ -123,11 +123,11 @@ def read_elsewhere(
 ) -> Response | None:
     """Returns the response of the gateway that has taken the session over to GET `path`."""
     outgoing = OutgoingCall(_call(identity, base_url), "GET", path, (), b"", may_repeat=True)
-    return _forwarded(forwarder, object_id, outgoing)
+    return _forwarded(forwarder, Target(object_id, starts_statement=False), outgoing)
 
 
-def _forwarded(forwarder: Forwarder, object_id: uuid.UUID, outgoing: OutgoingCall) -> Response | None:
-    found = forwarder.forward(object_id, outgoing)
+def _forwarded(forwarder: Forwarder, target: Target, outgoing: OutgoingCall) -> Response | None:
+    found = forwarder.forward(target.object_id, outgoing, starts_statement=target.starts_statement)
     if found is None:
         return None
     headers = [(name, value) for name, value in found.headers if name.lower() not in _OWN_RESPONSE_HEADERS]

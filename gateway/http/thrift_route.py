@@ -191,7 +191,7 @@ class ThriftRoute:
         elif self.forwarder is not None and not self.forwarder.is_here(rows.operation_id):
             call = ForwardedCall(identity=None, peer=peer.address, is_encrypted=peer.is_encrypted)
             outgoing = OutgoingCall(call, "GET", head.target, (), b"", may_repeat=True)
-            if (response := self.forwarder.forward(rows.operation_id, outgoing)) is not None:
+            if (response := self.forwarder.forward(rows.operation_id, outgoing, starts_statement=False)) is not None:
                 status = f"{response.status} {response.reason}"
                 headers = [(name, value) for name, value in response.headers if name.lower() in _LINK_HEADERS]
                 return format_answer(status, headers, [response.read()], head)

@@ -157,9 +157,17 @@ class HttpClientBase(Client):
         return HttpClient(self.target.http, timeout_s=TIMEOUT_S)
 
     def submit(self, text: str, session_id: object = None) -> Any:
-        """Returns the statement's id."""
+        """Returns the statement's id. Repeats the request while the server rejects it with 503, and runs nothing."""
         body = {"statement": text, "wait_timeout": "0s"} | ({"session_id": session_id} if session_id else {})
-        return ask(self.http, "POST", "/statements", body)["statement_id"]
+        end = time.monotonic() + RECOVER_S
+        while True:
+            try:
+                return ask(self.http, "POST", "/statements", body)["statement_id"]
+            except Rejected as error:
+                if not error.is_temporary or time.monotonic() > end:
+                    raise
+                self.counts["repeated requests"] += 1
+                time.sleep(0.3)
 
     def ended(self, statement_id: object) -> dict[str, Any]:
         """Polls a statement to its end, and returns the answer."""

@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -296,3 +297,24 @@ def test_drain_hands_a_waiting_request_over_with_its_statement(start: Maker) -> 
     assert answers[0]["status"] == {"state": "SUCCEEDED"}
     assert [run.text for run in second.engine.runs] == ["SLEEP 2"]
     assert second.poll(done) == done
+
+
+def test_statement_that_begins_during_a_drain_runs_at_the_next_owner(start: Maker) -> None:
+    """Its call waits until the running statements have ended, and is answered before its connection ends."""
+    first, second = start(), start()
+    session = first.call("POST", SESSIONS, {})[1]["session_id"]
+    registry = first.server._lifecycle.registry
+    assert registry is not None
+    with unframed_client(first.ports.thrift) as client, ThreadPoolExecutor() as threads:
+        opened = open_session(client)
+        running = threads.submit(first.submit, "SLEEP 2")
+        assert eventually(lambda: bool(first.engine.runs))
+        threads.submit(first.server.drain)
+        assert eventually(lambda: registry.is_draining)
+        over_http = threads.submit(first.submit, "SELECT 1", session_id=session)
+        operation = execute(client, opened, "SELECT 1")
+        assert running.result()["status"] == over_http.result()["status"] == {"state": "SUCCEEDED"}
+    assert [run.text for run in first.engine.runs] == ["SLEEP 2"]
+    assert [run.text for run in second.engine.runs] == ["SELECT 1"] * 2
+    with unframed_client(second.ports.thrift) as client:
+        assert cells(fetch(client, operation))[0] == [1]
