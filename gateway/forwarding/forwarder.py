@@ -120,6 +120,26 @@ class Forwarder:
         finally:
             self._places.release()
 
+    def forward_new(self, outgoing: OutgoingCall) -> Response | None:
+        """Returns another gateway's response to a request that opens a session, if this process drains and there is
+        another one; otherwise None. Raises `GatewayConnectionLost` and `TooManyCalls`.
+        """
+        if not self._registry.is_draining:
+            return None
+        if not self._places.acquire(timeout=self.wait_s):
+            raise TooManyCalls(self._forwards_max)
+        try:
+            for address in self._state.other_addresses():
+                try:
+                    return send(address, self._signed(address, outgoing), _before(time.monotonic() + self.wait_s))
+                except NotReached:
+                    continue
+                except NoResponse as error:
+                    raise GatewayConnectionLost() from error
+            return None
+        finally:
+            self._places.release()
+
     def ask_others(self, path: str, identity: Identity) -> Iterator[bytes]:
         """Yields the responses of the other gateways to GET `path`, without those that do not respond in time."""
         call = ForwardedCall(identity=saved_identity(identity), peer="")

@@ -23,6 +23,7 @@ from typing import Any
 
 from thrift.Thrift import TApplicationException, TMessageType
 
+from catalog.conditions import ServerDraining
 from catalog.errors import SqlError
 from gateway.hs2.forwarding import find_target, forward, starts_statement
 from gateway.hs2.gen import TCLIService
@@ -153,10 +154,12 @@ class Dispatcher:
             return _exception(header, TApplicationException.PROTOCOL_ERROR, f"{header.name} has no request")
         self._client.finished_operation = None
         try:
-            return self._forward(header, request, message) or self._answer(message, header, rpc, request)
+            try:
+                return self._forward(header, request, message) or self._answer(message, header, rpc, request)
+            except ServerDraining as error:  # since the call was examined
+                return self._forward(header, request, message) or self._refuse(header, rpc, error)
         except _NotForwarded as error:
-            refused = rpc.refuse(error_status(error.reason)) if rpc.refuse else None
-            return self._reply(header, None if refused is None else (encode_struct(refused),))
+            return self._refuse(header, rpc, error.reason)
 
     def _forward(self, header: Header, request: Any, message: bytes) -> Pieces | None:
         """Returns the reply of the gateway that has the session; None if it is here.
@@ -164,11 +167,12 @@ class Dispatcher:
         Raises `SessionNotHere` for a call that was forwarded to the wrong gateway.
         """
         forwarder, client = self._service.forwarder, self._client
-        target = find_target(request) if forwarder is not None and client.identity is not None else None
-        if forwarder is None or client.identity is None or target is None:
+        if forwarder is None or client.identity is None:
             return None
+        target = find_target(request)
         if client.is_forwarded:
-            forwarder.ensure_here(target, starts_statement=starts_statement(header.name))
+            if target is not None:
+                forwarder.ensure_here(target, starts_statement=starts_statement(header.name))
             return None
         try:
             reply = forward(forwarder, target, header.name, message, client, client.identity)
@@ -184,6 +188,10 @@ class Dispatcher:
             return forwarded
         pieces = self._reply(header, response)
         return pieces if response is None else self._memorize(message, header, pieces)
+
+    def _refuse(self, header: Header, rpc: Rpc, reason: SqlError) -> Pieces:
+        refused = rpc.refuse(error_status(reason)) if rpc.refuse else None
+        return self._reply(header, None if refused is None else (encode_struct(refused),))
 
     def _reply(self, header: Header, response: Pieces | None) -> Pieces:
         if response is None:
@@ -207,13 +215,15 @@ class Dispatcher:
             logger.exception("what follows an answer to %s could not begin", self._client.peer.address)
 
     def _call(self, rpc: Rpc, request: Any) -> Pieces | None:
-        """Returns the response struct, or None for an error that the RPC cannot express.
+        """Returns the response struct, or None for an error that the RPC cannot express. Raises `ServerDraining`.
 
         The second of the three outermost handlers that catch any exception; `describe` logs unexpected ones.
         """
         try:
             response = rpc.handle(self._service, request, self._client)
             return response.pieces if isinstance(response, Encoded) else (encode_struct(response),)
+        except ServerDraining:
+            raise
         except Exception as error:  # noqa: BLE001
             status = error_status(error)
             return (encode_struct(rpc.refuse(status)),) if rpc.refuse else None

@@ -18,6 +18,7 @@ PATH = "/cliservice"
 _CONTENT_TYPE = "application/x-thrift"
 # The calls that are not repeated if the owner ends without a response: the statement may have begun.
 _ONCE = "ExecuteStatement"
+_OPENS = "OpenSession"
 # The calls that do not begin anything in their session; the others wait for the next owner while it drains.
 _OF_STATEMENTS = frozenset(
     ("CloseSession", "SetClientInfo", "GetInfo", "GetOperationStatus", "CancelOperation", "CloseOperation")
@@ -39,13 +40,17 @@ def starts_statement(name: str) -> bool:
 
 
 def forward(
-    forwarder: Forwarder, target: uuid.UUID, name: str, message: bytes, client: Client, identity: Identity
+    forwarder: Forwarder, target: uuid.UUID | None, name: str, message: bytes, client: Client, identity: Identity
 ) -> bytes | None:
-    """Returns the reply of the gateway that has the session; None if the call has to be processed here.
+    """Returns the reply of the gateway that has the session, or that opens it while this one drains; None if the call
+    has to be processed here.
 
     Raises errors as :meth:`Forwarder.forward` does.
     """
-    if not forwarder.must_forward(target, starts_statement=starts_statement(name)):
+    if target is None:
+        if name != _OPENS:
+            return None
+    elif not forwarder.must_forward(target, starts_statement=starts_statement(name)):
         return None
     call = ForwardedCall(
         identity=saved_identity(identity),
@@ -56,7 +61,10 @@ def forward(
     headers = [("Content-Type", _CONTENT_TYPE), ("User-Agent", client.agent)]
     may_repeat = name != _ONCE
     outgoing = OutgoingCall(call, "POST", PATH, headers, message, may_repeat)
-    response = forwarder.forward(target, outgoing, starts_statement=starts_statement(name))
+    if target is None:
+        response = forwarder.forward_new(outgoing)
+    else:
+        response = forwarder.forward(target, outgoing, starts_statement=starts_statement(name))
     if response is None:
         return None
     client.is_forwarding = True

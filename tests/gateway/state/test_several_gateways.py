@@ -318,3 +318,20 @@ def test_statement_that_begins_during_a_drain_runs_at_the_next_owner(start: Make
     assert [run.text for run in second.engine.runs] == ["SELECT 1"] * 2
     with unframed_client(second.ports.thrift) as client:
         assert cells(fetch(client, operation))[0] == [1]
+
+
+def test_session_that_is_opened_during_a_drain_is_at_another_gateway(start: Maker) -> None:
+    """impyla opens one for each cursor, on the connection that it has."""
+    first, second = start(), start()
+    registry = first.server._lifecycle.registry
+    assert registry is not None
+    with unframed_client(first.ports.thrift) as client, ThreadPoolExecutor() as threads:
+        open_session(client)
+        running = threads.submit(first.submit, "SLEEP 2")
+        assert eventually(lambda: bool(first.engine.runs))
+        threads.submit(first.server.drain)
+        assert eventually(lambda: registry.is_draining)
+        operation = execute(client, open_session(client), "SELECT 1")
+        assert cells(fetch(client, operation))[0] == [1]
+        assert running.result()["status"] == {"state": "SUCCEEDED"}
+    assert [run.text for run in second.engine.runs] == ["SELECT 1"]
