@@ -23,7 +23,7 @@ from engine.types.schema import StructType, parse_data_type
 from engine.types.sql_types import column_sql_type, ddl_type
 from gateway.connect.plans import described_query, operation_of, plan_of
 from gateway.connect.proto import pb2
-from gateway.connect.types import parse_ddl, parse_type_text, tree_lines
+from gateway.connect.types import json_type, parse_ddl, tree_lines
 from gateway.connect.waiting import run_call
 from gateway.sessions.session import Session
 
@@ -84,12 +84,8 @@ class Analysis:
             table = getattr(relation.catalog, relation.catalog.WhichOneof("cat_type")).table_name
             named = pb2.Read.NamedTable(unparsed_identifier=table)
             relation = pb2.Relation(read=pb2.Read(named_table=named))
-        rows = self._run(DescribeQuery(inner=described_query(relation)))
-        fields = [
-            pb2.DataType.StructField(name=row["col_name"], data_type=parse_type_text(row["data_type"]), nullable=True)
-            for row in rows
-        ]
-        return pb2.DataType(struct=pb2.DataType.Struct(fields=fields))
+        (row,) = self._run(DescribeQuery(inner=described_query(relation), as_json=True))
+        return json_type(json.loads(row["json_schema"]))
 
     def _explain(self, relation: pb2.Relation, mode: int) -> str:
         statement = Explain(mode=_MODES.get(mode, ExplainMode.SIMPLE), inner=described_query(relation))
