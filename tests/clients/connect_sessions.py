@@ -1,4 +1,4 @@
-"""Remote sessions of PySpark's own client, beside Spark in the same process."""
+"""Remote sessions of PySpark's own client, in a process that may have a Spark too."""
 
 from __future__ import annotations
 
