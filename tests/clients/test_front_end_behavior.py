@@ -208,3 +208,16 @@ def test_canceled_statement_ends_at_the_server(governed: Governed, front_end: st
         client.finish(handle)
     assert "cancel" in caught.value.message.lower()
     assert client.rows("SELECT 1") == [["1"]]
+
+
+@over()
+def test_history_has_the_statement_with_its_front_end(governed: Governed, front_end: str, client: Client) -> None:
+    mark = f"recorded over {front_end}"
+    client.rows(f"SELECT '{mark}'")
+    names = {"hs2": "thrift", "hs2-http": "thrift-http", "statements": "http", "connect": "connect", "mcp": "mcp"}
+    text = (
+        "SELECT DISTINCT interface, user_name FROM system.gateway.queries "
+        f"WHERE statement_text LIKE '%\\'{mark}\\'%' AND statement_text NOT LIKE '%LIKE%'"
+    )
+    with governed.place.opened("statements", "ann") as watch:
+        assert watch.rows(text) == [[names[front_end], "ann"]]
