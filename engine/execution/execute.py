@@ -112,8 +112,8 @@ def _answer(plan: AnsweringPlan, context: ExecutionContext) -> Outcome:
         case ExplainPlan(mode=mode, read=read, note=note):
             notes = f"{note}\n{explain_cache(read, context)}"
             return Outcome(result=context.executor.explain(read, mode, notes, context.request, context.parameters))
-        case SchemaPlan(read=read):
-            return Outcome(result=context.executor.describe(read, context.request, context.parameters))
+        case SchemaPlan(read=read, as_json=as_json):
+            return Outcome(result=context.executor.describe(read, context.request, context.parameters, as_json=as_json))
         case CommandPlan(statement=statement, bound=bound):
             return answer_command(statement, bound)
         case CommittedPlan(label=label, record=record, names=names):

@@ -42,7 +42,8 @@ def read_columns(frame: bytes) -> list[QueryColumn]:
     """Returns a response's columns."""
     header, _ = read_answer(frame)
     return [
-        QueryColumn(column["name"], column["ddl"], column["comment"], column["type"]) for column in header["columns"]
+        QueryColumn(column["name"], column["ddl"], column["comment"], column["type"], is_nullable=column["nullable"])
+        for column in header["columns"]
     ]
 
 

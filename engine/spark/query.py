@@ -196,9 +196,18 @@ class ExecSession:
         run = _Call(lambda session, data: session.values(data), read, lineage_of_reading)
         return self._call(run, plan, request, parameters)
 
-    def describe(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
-        """Returns the columns of `plan` as rows with name, type and comment; nothing runs."""
+    def describe(
+        self,
+        plan: ReadPlan,
+        request: StatementRequest,
+        parameters: Sequence[Parameter] = (),
+        *,
+        as_json: bool = False,
+    ) -> ResultStream:
+        """Returns the columns of `plan` as rows with name, type and comment, or its schema as JSON; nothing runs."""
         columns = self.columns_of(plan, request, parameters)
+        if as_json:
+            return string_rows(("json_schema",), [(json.dumps({"type": "struct", "fields": [*map(_field, columns)]}),)])
         rows = [(column.name, column.sql_type, column.comment) for column in columns]
         return string_rows(("col_name", "data_type", "comment"), rows)
 
@@ -419,6 +428,12 @@ def _tell_lineage(read: LineageReader, lineage_text: str | None, plan: ReadPlan,
         logger.warning("which columns statement %s read is unknown", request.statement_id)
     elif request.on_lineage is not None:
         request.on_lineage(read(lineage_text, plan.scans))
+
+
+def _field(column: QueryColumn) -> dict[str, object]:
+    """Returns a column as a field of a schema in Spark's JSON."""
+    metadata = {} if column.comment is None else {"comment": column.comment}
+    return {"name": column.name, "type": column.json_type, "nullable": column.is_nullable, "metadata": metadata}
 
 
 def _describe(session: Any, request: str) -> bytes:

@@ -108,6 +108,7 @@ class ColumnJson(TypedDict):
     name: str
     type: str | dict[str, Any]
     ddl: str
+    nullable: bool
     comment: str | None
 
 

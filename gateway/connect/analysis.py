@@ -21,9 +21,10 @@ from engine.statements.describe.statement import DescribeQuery
 from engine.statements.explain.statement import Explain
 from engine.types.schema import StructType, parse_data_type
 from engine.types.sql_types import column_sql_type, ddl_type
+from gateway.connect.delta_details import with_details
 from gateway.connect.plans import described_query, operation_of, plan_of
 from gateway.connect.proto import pb2
-from gateway.connect.types import parse_ddl, parse_type_text, tree_lines
+from gateway.connect.types import json_type, parse_ddl, tree_lines
 from gateway.connect.waiting import run_call
 from gateway.sessions.session import Session
 
@@ -52,14 +53,14 @@ class Analysis:
         kind = request.WhichOneof("analyze")
         match kind:
             case "schema":
-                return _Response(schema=_Response.Schema(schema=self.schema_of(_relation(request.schema.plan))))
+                return _Response(schema=_Response.Schema(schema=self.schema_of(self._relation(request.schema.plan))))
             case "tree_string":
-                schema = self.schema_of(_relation(request.tree_string.plan))
+                schema = self.schema_of(self._relation(request.tree_string.plan))
                 level = request.tree_string.level if request.tree_string.HasField("level") else 0
                 text = "\n".join(["root", *tree_lines(schema, level)])
                 return _Response(tree_string=_Response.TreeString(tree_string=f"{text}\n"))
             case "explain":
-                text = self._explain(_relation(request.explain.plan), request.explain.explain_mode)
+                text = self._explain(self._relation(request.explain.plan), request.explain.explain_mode)
                 return _Response(explain=_Response.Explain(explain_string=text))
             case "ddl_parse":
                 return _Response(ddl_parse=_Response.DDLParse(parsed=parse_ddl(request.ddl_parse.ddl_string)))
@@ -84,12 +85,11 @@ class Analysis:
             table = getattr(relation.catalog, relation.catalog.WhichOneof("cat_type")).table_name
             named = pb2.Read.NamedTable(unparsed_identifier=table)
             relation = pb2.Relation(read=pb2.Read(named_table=named))
-        rows = self._run(DescribeQuery(inner=described_query(relation)))
-        fields = [
-            pb2.DataType.StructField(name=row["col_name"], data_type=parse_type_text(row["data_type"]), nullable=True)
-            for row in rows
-        ]
-        return pb2.DataType(struct=pb2.DataType.Struct(fields=fields))
+        (row,) = self._run(DescribeQuery(inner=described_query(relation), as_json=True))
+        return json_type(json.loads(row["json_schema"]))
+
+    def _relation(self, plan: pb2.Plan) -> pb2.Relation:
+        return with_details(_relation(plan), self.session, self.is_active)
 
     def _explain(self, relation: pb2.Relation, mode: int) -> str:
         statement = Explain(mode=_MODES.get(mode, ExplainMode.SIMPLE), inner=described_query(relation))

@@ -9,16 +9,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.errors import SqlError
 from catalog.names import quote
-from engine.runtime.results import ResultStream, empty_result
+from engine.runtime.results import BOOLEAN, STRING, ResultStream, empty_result, small_result
 from engine.sql.query.dataframes import dataframe_query
 from engine.statements.describe.statement import DescribeQuery, DescribeTable
 from engine.statements.views.statement import CreateView, DropView
 from gateway.connect.catalog_calls import CatalogCalls
+from gateway.connect.delta_details import with_details
+from gateway.connect.delta_tables import Change, checked_path, delta_change, delta_command
 from gateway.connect.inputs import name_parts, sql_input
 from gateway.connect.plans import Query, described_query, is_query, plan_of, query_of
 from gateway.connect.proto import pb2
@@ -47,6 +49,7 @@ class Statements:
         """Starts the operation of a plan. Raises `ConnectFeatureNotSupported`, `ConnectPlanInvalid`, and the errors of
         the steps before the statement.
         """
+        operation = with_details(operation, self.session, self.is_active)
         if isinstance(operation, pb2.Relation):
             return self._rows(operation)
         kind = operation.WhichOneof("command_type")
@@ -62,6 +65,8 @@ class Statements:
             case "merge_into_table_command":
                 merge = operation.merge_into_table_command
                 return self._with_source(merge.source_table_plan, lambda source: merge_text(merge, source)), Nothing()
+            case "extension" if (text := delta_command(operation.extension)) is not None:
+                return self.session.execute(text), Nothing()
             case "remove_cached_remote_relation_command":  # there are none
                 return self.session.answer("RemoveCachedRemoteRelation", empty_result()), Nothing()
             case None:
@@ -81,6 +86,11 @@ class Statements:
             case "catalog":
                 stream = CatalogCalls(self.session, self.is_active).answer(relation.catalog)
                 return self.session.answer(f"Catalog.{relation.catalog.WhichOneof('cat_type')}", stream), rows
+            case "extension" if (path := checked_path(relation.extension)) is not None:
+                stream = small_result({"is_delta_table": BOOLEAN}, [(self._exists(f"delta.{quote(path)}"),)])
+                return self.session.answer("DeltaTable.isDeltaTable", stream), rows
+            case "extension" if (change := delta_change(relation.extension)) is not None:
+                return self._change(change), rows
             case _:  # a member of a protobuf oneof, or none
                 return self._execute(query_of(relation), WantedResult(streams=True)), rows
 
@@ -128,14 +138,17 @@ class Statements:
             raise
         return True
 
-    def _with_source(self, relation: pb2.Relation, text_of: Callable[[str], str]) -> Operation:
+    def _with_source(
+        self, relation: pb2.Relation, text_of: Callable[[str], str], *, has_counts: bool = False
+    ) -> Operation:
         """Starts a statement that reads a DataFrame by the name of a temporary view."""
         name = f"{_SOURCE}{uuid.uuid4().hex}"
         plan = plan_of(relation)
         view = CreateView(view_parts=(name,), query=dataframe_query(plan), frame=plan, temporary=True)
         run_call(self.session, view, self.is_active)
         try:
-            operation = self.session.execute(text_of(quote(name)))
+            wanted = WantedResult(has_counts=has_counts)
+            operation = self._execute(Query(text_of(quote(name))), wanted, whole if has_counts else None)
         except BaseException:
             self._drop_view(name)
             raise
@@ -147,6 +160,19 @@ class Statements:
         with suppress(SqlError):
             dropped = self.session.request(DropView(view_parts=("system", "session", name), if_exists=True))
             dropped.on_end(lambda: self.session.forget(dropped))
+
+    def _change(self, change: Change) -> Operation:
+        """Starts a change by `DeltaTable`, whose client reads the row counts."""
+        if change.source is not None:
+            return self._with_source(
+                with_details(change.source, self.session, self.is_active),
+                lambda source: f"{change.text}{source}{change.rest}",
+                has_counts=True,
+            )
+        if change.returned is None:
+            return self._execute(Query(change.text), WantedResult(has_counts=True), whole)
+        row = small_result({"identifier": STRING}, [(change.returned,)])
+        return self._execute(Query(change.text), WantedResult(), lambda stream: replace(row, on_close=stream.close))
 
     def _analyzed(self, relation: pb2.Relation) -> Started:
         """Checks a query, which the client sends again when it needs the rows."""

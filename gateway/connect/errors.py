@@ -45,8 +45,23 @@ _INDEX, _DATE_TIME = "java.lang.ArrayIndexOutOfBoundsException", "java.time.Date
 _ARGUMENT, _RUNTIME = "java.lang.IllegalArgumentException", "org.apache.spark.SparkRuntimeException"
 _SPARK = "org.apache.spark.SparkException"
 
+_DELTA = "io.delta.exceptions."
+_CONFLICT = f"{_DELTA}DeltaConcurrentModificationException"
+# Conditions of conflicts → the class that Delta's client has for them.
+_CONFLICTS = {
+    "DELTA_CONCURRENT_APPEND": "ConcurrentAppendException",
+    "DELTA_CONCURRENT_DELETE_READ": "ConcurrentDeleteReadException",
+    "DELTA_CONCURRENT_DELETE_DELETE": "ConcurrentDeleteDeleteException",
+    "DELTA_CONCURRENT_TRANSACTION": "ConcurrentTransactionException",
+    "DELTA_CONCURRENT_WRITE": "ConcurrentWriteException",
+    "DELTA_METADATA_CHANGED": "MetadataChangedException",
+    "DELTA_PROTOCOL_CHANGED": "ProtocolChangedException",
+}
+
 # The first row whose prefix matches the condition or the SQLSTATE applies.
 _CLASSES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    *((condition, (f"{_DELTA}{name}", _CONFLICT, _SPARK)) for condition, name in _CONFLICTS.items()),
+    ("2D521", (_CONFLICT, _SPARK)),
     ("PARSE_", (_PARSE, _ANALYSIS)),
     ("CONNECT_INVALID_PLAN", (_PLAN,)),
     ("SQL_CONF_NOT_FOUND", (_MISSING,)),

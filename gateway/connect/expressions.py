@@ -7,8 +7,8 @@ and operators are allow-lists; other functions are called by their name, which t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.names import quote
@@ -33,9 +33,12 @@ _SUFFIX = {"isNull": "IS NULL", "isNotNull": "IS NOT NULL", "isnull": "IS NULL",
 _FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEPTH_MAX = 200
 
+# The alias of a column that belongs to a DataFrame: the same for all, or by the id of the DataFrame. Empty: none.
+Qualifiers: TypeAlias = str | Mapping[int, str]
 
-def expression_sql(expression: pb2.Expression, qualifier: str = "", depth: int = 0) -> str:
-    """Returns an expression's SQL. A column that belongs to a DataFrame, and not to a name, is of `qualifier`.
+
+def expression_sql(expression: pb2.Expression, qualifiers: Qualifiers = "", depth: int = 0) -> str:
+    """Returns an expression's SQL. A column that belongs to a DataFrame, and not to a name, has one of `qualifiers`.
 
     Raises `ConnectFeatureNotSupported`.
     """
@@ -48,25 +51,30 @@ def expression_sql(expression: pb2.Expression, qualifier: str = "", depth: int =
             return _literal_sql(expression)
         case "unresolved_attribute":
             name = quote_name(found.unparsed_identifier)
-            return f"{quote(qualifier)}.{name}" if found.HasField("plan_id") and qualifier else name
+            qualifier = _qualifier(found.plan_id, qualifiers) if found.HasField("plan_id") else ""
+            return f"{quote(qualifier)}.{name}" if qualifier else name
         case "expression_string":
             return f"({found.expression})"
         case "alias":
-            return expression_sql(found.expr, qualifier, depth + 1)
+            return expression_sql(found.expr, qualifiers, depth + 1)
         case "cast":
             target = found.type_str if found.WhichOneof("cast_to_type") == "type_str" else ddl_type(found.type)
             word = "TRY_CAST" if found.eval_mode == pb2.Expression.Cast.EVAL_MODE_TRY else "CAST"
-            return f"{word}({expression_sql(found.expr, qualifier, depth + 1)} AS {target})"
+            return f"{word}({expression_sql(found.expr, qualifiers, depth + 1)} AS {target})"
         case "unresolved_function" | "call_function":
-            arguments = [expression_sql(one, qualifier, depth + 1) for one in found.arguments]
+            arguments = [expression_sql(one, qualifiers, depth + 1) for one in found.arguments]
             return _call_sql(found.function_name, arguments)
         case "unresolved_extract_value":
-            child = expression_sql(found.child, qualifier, depth + 1)
-            return f"{child}[{expression_sql(found.extraction, qualifier, depth + 1)}]"
+            child = expression_sql(found.child, qualifiers, depth + 1)
+            return f"{child}[{expression_sql(found.extraction, qualifiers, depth + 1)}]"
         case _:  # a member of a protobuf oneof, or none
             raise ConnectFeatureNotSupported(
                 f"An expression of the kind {kind or 'of a newer client'} in a command", "Use expr with its SQL text."
             )
+
+
+def _qualifier(plan_id: int, qualifiers: Qualifiers) -> str:
+    return qualifiers if isinstance(qualifiers, str) else qualifiers.get(plan_id, "")
 
 
 def _literal_sql(expression: pb2.Expression) -> str:

@@ -26,6 +26,7 @@ from engine.runtime.dataframe import DataFramePlan, PlanInput
 from engine.runtime.parameters import Parameter
 from engine.sql.query.dataframes import dataframe_query
 from engine.sql.query.values import Query as ParsedQuery
+from gateway.connect.delta_tables import delta_input
 from gateway.connect.inputs import changes_input, read_input, sql_input
 from gateway.connect.proto import pb2
 
@@ -159,6 +160,8 @@ def _leaf_input(relation: pb2.Relation) -> PlanInput | None:
             found = sql_input(relation.sql)
         case "relation_changes":
             found = changes_input(relation.relation_changes)
+        case "extension" if (delta := delta_input(relation.extension)) is not None:
+            found = delta
         case "with_relations" if relation.with_relations.root.HasField("sql"):
             found = sql_input(relation.with_relations.root.sql)
             frames = tuple(map(_frame, relation.with_relations.references))
@@ -244,6 +247,8 @@ def _ensure_known(message: Message) -> None:
     kind = message.WhichOneof(oneof)
     if kind is None:
         raise ConnectPlanInvalid(f"a message {name} is empty, or of a newer protocol")
+    if isinstance(message, pb2.Relation) and kind == "extension" and delta_input(message.extension) is not None:
+        return
     if kind not in allowed:
         raise ConnectFeatureNotSupported(*_REFUSED.get(kind, (f"A plan with {kind}", "")))
 

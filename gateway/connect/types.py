@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -83,6 +83,32 @@ def parse_ddl(text: str) -> pb2.DataType:
     found = reader.read_columns(None, "")
     reader.ensure_done()
     return found
+
+
+def json_type(given: str | Mapping[str, Any]) -> pb2.DataType:
+    """Returns a type from Spark's JSON, with the nullability of its parts. Raises `UnsupportedDataType`."""
+    if isinstance(given, str):
+        return parse_type_text(given)
+    match given["type"]:
+        case "array":
+            element = json_type(given["elementType"])
+            return pb2.DataType(array=pb2.DataType.Array(element_type=element, contains_null=given["containsNull"]))
+        case "map":
+            key, value = json_type(given["keyType"]), json_type(given["valueType"])
+            nullable = given["valueContainsNull"]
+            return pb2.DataType(map=pb2.DataType.Map(key_type=key, value_type=value, value_contains_null=nullable))
+        case "struct":
+            return pb2.DataType(struct=pb2.DataType.Struct(fields=map(_json_field, given["fields"])))
+        case _:  # a class of the client
+            raise UnsupportedDataType(str(given["type"]))
+
+
+def _json_field(given: Mapping[str, Any]) -> pb2.DataType.StructField:
+    kind = json_type(given["type"])
+    field = pb2.DataType.StructField(name=given["name"], data_type=kind, nullable=given["nullable"])
+    if comment := given.get("metadata", {}).get("comment"):
+        field.metadata = json.dumps({"comment": comment})
+    return field
 
 
 class _Reader:

@@ -189,7 +189,7 @@ def _clauses(head: str, actions: Iterable[pb2.Expression], alias: str) -> Iterab
 
 
 def _action(action: pb2.MergeAction, alias: str) -> str:
-    pairs = [(_column(one.key), expression_sql(one.value, alias)) for one in action.assignments]
+    pairs = [(assigned_column(one.key), expression_sql(one.value, alias)) for one in action.assignments]
     match action.action_type:
         case _Action.ACTION_TYPE_DELETE:
             return "DELETE"
@@ -205,7 +205,7 @@ def _action(action: pb2.MergeAction, alias: str) -> str:
             raise ConnectPlanInvalid("a merge has an unknown action")
 
 
-def _column(key: pb2.Expression) -> str:
+def assigned_column(key: pb2.Expression) -> str:
     """Returns the assigned column, which clients also send as text."""
     match key.WhichOneof("expr_type"):
         case "expression_string":

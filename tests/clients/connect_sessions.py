@@ -1,15 +1,19 @@
-"""Remote sessions of PySpark's own client, beside Spark in the same process."""
+"""Remote sessions of PySpark's own client, in a process that may have a Spark too."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import grpc
+
+from tests.clients.environments import python_packages
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of releases of pandas
@@ -28,12 +32,20 @@ class TrustingChannel(DefaultChannelBuilder):
         return self._secure_channel(self.endpoint, grpc.ssl_channel_credentials(self._authority))
 
 
+def delta_table_class() -> Any:
+    """Returns Delta's `DeltaTable`, from a folder of its own: its package permits no newer Spark than 4.2."""
+    folder = str(python_packages("delta-spark", "delta-spark==4.4.1", "importlib-metadata==8.7.1", "zipp==3.23.0"))
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return import_module("delta.connect.tables").DeltaTable
+
+
 @contextmanager
 def remote_session(
     port: int, *, user: str = "ann", authority: Path | None = None, parameters: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
     """Yields a session of its own; `parameters` are added to its URL."""
-    extra = "".join(f";{name}={quote(value)}" for name, value in (parameters or {}).items())
+    extra = "".join(f";{name}={quote(value, safe='')}" for name, value in (parameters or {}).items())
     ssl = "use_ssl=true;" if authority is not None else ""
     url = f"sc://127.0.0.1:{port}/;{ssl}user_id={user}{extra}"
     connection: Any = url if authority is None else TrustingChannel(url, authority)

@@ -41,6 +41,19 @@ def client_environment(name: str, *packages: str) -> Path:
     return folder / "bin"
 
 
+def python_packages(name: str, *packages: str) -> Path:
+    """Returns a folder with these packages without their dependencies, for clients that run with this environment's."""
+    folder = _FOLDER / name
+    stamp = folder / ".installed"
+    wanted = "\n".join(packages)
+    if not stamp.exists() or stamp.read_text() != wanted:
+        shutil.rmtree(folder, ignore_errors=True)
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _install([*command, "--no-deps", "--target", folder, *packages])
+        stamp.write_text(wanted)
+    return folder
+
+
 def node_packages(name: str, *packages: str) -> Path:
     """Returns the `node_modules` folder with these packages from npm, for :data:`NODE`."""
     folder = _FOLDER / name

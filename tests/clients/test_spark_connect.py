@@ -17,7 +17,7 @@ from pyspark.errors.exceptions.connect import (
     UnsupportedOperationException,
 )
 from pyspark.sql.connect.session import SparkSession
-from pyspark.sql.types import Row
+from pyspark.sql.types import ArrayType, MapType, Row, StructField, StructType
 
 from tests.clients.connect_sessions import remote_session
 from tests.clients.fix_server import RealServer
@@ -308,3 +308,55 @@ def test_feature_that_runs_code_of_the_client_is_rejected_by_name(spark: SparkSe
     with pytest.raises(UnsupportedOperationException, match=name) as caught:
         run(spark)
     assert caught.value.getCondition() == "UNSUPPORTED_CONNECT_FEATURE"
+
+
+def test_calls_of_sparks_jdbc_driver_are_answered(spark: SparkSession) -> None:
+    """A statement has a result set if its schema has columns; columns are read by a schema for each table."""
+    assert spark.sql("CREATE TABLE from_jdbc (id INT NOT NULL, name STRING) USING delta").schema == StructType([])
+    assert spark.sql("USE spark_catalog").schema == StructType([])
+    spark.catalog.setCurrentDatabase(SCHEMA)
+    assert spark.sql("SELECT * FROM from_jdbc").limit(10).collect() == []
+    assert "spark_catalog" in [catalog.name for catalog in spark.catalog.listCatalogs()]
+    listed = spark.catalog.listTables(f"spark_catalog.{SCHEMA}", "from*")
+    assert [table.name for table in listed] == ["from_jdbc"]
+    fields = spark.table(f"spark_catalog.{SCHEMA}.from_jdbc").schema.fields
+    assert [(field.name, field.dataType.simpleString(), field.nullable) for field in fields] == [
+        ("id", "int", False),
+        ("name", "string", True),
+    ]
+
+
+# SQL → the schema that Spark has for it.
+NULLABLE = {
+    "SELECT 1 AS a, CAST(NULL AS INT) AS b": "a!:int, b:int",
+    "SELECT id, id + 1 AS next FROM range(3)": "id!:bigint, next!:bigint",
+    "SELECT array(1, 2) AS a, array(1, NULL) AS b": "a!:array<int!>, b!:array<int>",
+    "SELECT map('k', 1) AS m, map('k', NULL) AS n": "m!:map<string,int!>, n!:map<string,void>",
+    "SELECT named_struct('x', 1, 'y', CAST(NULL AS STRING)) AS s": "s!:struct<x!:int,y:string>",
+    "SELECT count(*) AS n, max(id) AS m FROM range(3)": "n!:bigint, m:bigint",
+    "SELECT id, name FROM required": "id!:int, name:string",
+    "SELECT r.id, o.id AS other FROM required AS r LEFT JOIN required AS o USING (id)": "id!:int, other:int",
+}
+
+
+@pytest.mark.parametrize("text", NULLABLE)
+def test_schema_has_sparks_nullability(spark: SparkSession, text: str) -> None:
+    spark.sql("CREATE TABLE IF NOT EXISTS required (id INT NOT NULL, name STRING) USING delta")
+    fields = spark.sql(text).schema.fields
+    assert ", ".join(map(_shown_field, fields)) == NULLABLE[text]
+
+
+def _shown_field(field: StructField) -> str:
+    return f"{field.name}{'' if field.nullable else '!'}:{_shown(field.dataType)}"
+
+
+def _shown(kind: Any) -> str:
+    """Returns a type with `!` after each part that has no nulls."""
+    if isinstance(kind, ArrayType):
+        return f"array<{_shown(kind.elementType)}{'' if kind.containsNull else '!'}>"
+    if isinstance(kind, MapType):
+        value = f"{_shown(kind.valueType)}{'' if kind.valueContainsNull else '!'}"
+        return f"map<{_shown(kind.keyType)},{value}>"
+    if isinstance(kind, StructType):
+        return f"struct<{','.join(map(_shown_field, kind.fields))}>"
+    return str(kind.simpleString())

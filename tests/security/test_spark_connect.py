@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors.exceptions.connect import AnalysisException, SparkConnectGrpcException
 from pyspark.sql.connect.session import SparkSession
 
-from tests.clients.connect_sessions import remote_session
+from tests.clients.connect_sessions import delta_table_class, remote_session
 from tests.gateway.authenticators.users import make_users
 from tests.server_process import ServerProcess
 
@@ -175,3 +175,63 @@ def test_wrong_password_is_rejected(sessions: Callable[..., SparkSession], bob: 
     with pytest.raises(SparkConnectGrpcException, match="AUTHENTICATION_FAILED"):
         with remote_session(port, parameters={"authorization": header}) as session:
             session.range(1).collect()
+
+
+# Each is denied for the table s.secret, and allowed for s.open.
+DELTA_READS: dict[str, Run] = {
+    "rows": lambda t: t.toDF().collect(),
+    "within a query": lambda t: t.alias("a").toDF().filter("a.id > 0").collect(),
+    "schema": lambda t: t.toDF().schema,
+    "history": lambda t: t.history().collect(),
+    "detail": lambda t: t.detail().collect(),
+    "schema of the detail": lambda t: t.detail().schema,
+}
+
+
+@pytest.mark.parametrize("case", DELTA_READS)
+def test_delta_table_without_privilege_is_not_read(bob: SparkSession, case: str) -> None:
+    api = delta_table_class()
+    DELTA_READS[case](api.forName(bob, "s.open"))
+    with pytest.raises(AnalysisException) as caught:
+        DELTA_READS[case](api.forName(bob, "s.secret"))
+    assert caught.value.getSqlState() in ("42501", "42P01")
+
+
+def _merge(table: Any) -> None:
+    source = table.toDF().alias("n")
+    table.alias("o").merge(source, "o.id = n.id").whenMatchedDelete().execute()
+
+
+DELTA_WRITES: dict[str, Run] = {
+    "delete": lambda t: t.delete(),
+    "update": lambda t: t.update(set={"id": "9"}),
+    "merge": _merge,
+    "optimize": lambda t: t.optimize().executeCompaction(),
+    "vacuum": lambda t: t.vacuum(),
+    "restore": lambda t: t.restoreToVersion(0),
+    "generate": lambda t: t.generate("symlink_format_manifest"),
+    "feature": lambda t: t.addFeatureSupport("deletionVectors"),
+    "dropped feature": lambda t: t.dropFeatureSupport("deletionVectors"),
+    "protocol": lambda t: t.upgradeTableProtocol(3, 7),
+    "clone": lambda t: t.clone("s.cloned", isShallow=True),
+}
+
+
+@pytest.mark.parametrize("case", DELTA_WRITES)
+def test_delta_table_without_privilege_is_not_changed(
+    bob: SparkSession, sessions: Callable[[str], SparkSession], case: str
+) -> None:
+    with pytest.raises(AnalysisException) as caught:
+        DELTA_WRITES[case](delta_table_class().forName(bob, "s.open"))
+    assert caught.value.getSqlState() == "42501"
+    history = sessions("ann").sql("DESCRIBE HISTORY s.open").collect()
+    assert [row.operation for row in history] == ["WRITE", "CREATE TABLE"]
+
+
+def test_delta_table_has_filter_and_mask(bob: SparkSession, sessions: Callable[[str], SparkSession]) -> None:
+    table = delta_table_class().forName(bob, "s.governed")
+    assert [tuple(row) for row in table.toDF().collect()] == [(1, "north", "***")]
+    assert [tuple(row) for row in table.alias("g").toDF().select("g.email").collect()] == [("***",)]
+    location = sessions("ann").sql("DESCRIBE DETAIL s.governed").collect()[0].location
+    with pytest.raises(AnalysisException):
+        delta_table_class().forPath(bob, location).toDF().collect()

@@ -152,9 +152,10 @@ class ExplainPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaPlan:
-    """Shows the columns of `read`; nothing runs."""
+    """Shows the columns of `read`, or with `as_json` its schema as one text; nothing runs."""
 
     read: ReadPlan
+    as_json: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +174,7 @@ class QueryColumn:
     sql_type: str
     comment: str | None
     json_type: str | dict[str, Any]
+    is_nullable: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

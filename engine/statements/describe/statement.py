@@ -50,6 +50,10 @@ class DescribeDetail(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeQuery(Statement):
-    """`DESCRIBE [QUERY] SELECT …`: returns the result's columns, without running the query."""
+    """`DESCRIBE [QUERY] SELECT …`: returns the result's columns, without running the query.
+
+    `as_json`, which no text has: one row with the schema in Spark's JSON, for protocols that have nullability.
+    """
 
     inner: Query
+    as_json: bool = False

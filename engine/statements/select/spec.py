@@ -69,11 +69,11 @@ def _plan(analyzed: AnalyzedStatement, query: Query, _: FormatPlanners) -> Plan:
     return analyzed.query if isinstance(answer, NoAnswer) else answer
 
 
-def _plan_schema(analyzed: AnalyzedStatement, _: DescribeQuery, __: FormatPlanners) -> Plan:
+def _plan_schema(analyzed: AnalyzedStatement, statement: DescribeQuery, _: FormatPlanners) -> Plan:
     # pandas treats anything that can be described as a table's name
     if analyzed.bound.state.value(HIVE_SHAPE) == "true":
         raise StatementNotSupported(f"DESCRIBE of a query in a session with {HIVE_SHAPE}")
-    return SchemaPlan(read=analyzed.query)
+    return SchemaPlan(read=analyzed.query, as_json=statement.as_json)
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (

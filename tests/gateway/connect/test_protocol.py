@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 import uuid
@@ -10,6 +11,8 @@ import grpc
 import pyarrow as pa
 import pyspark.sql.connect.proto as pb2
 import pytest
+from google.rpc.error_details_pb2 import ErrorInfo
+from grpc_status import rpc_status
 from pyspark.errors.exceptions.connect import (
     ParseException,
     SparkConnectException,
@@ -18,6 +21,7 @@ from pyspark.errors.exceptions.connect import (
     UnsupportedOperationException,
 )
 
+from catalog.conditions import ConcurrentAppend
 from catalog.errors import Position
 from gateway.sessions.limits import Limits
 from tests.gateway.arrow_engine import ScriptSyntaxError, Streams, fails, rows
@@ -222,6 +226,19 @@ def test_errors_have_the_classes_condition_and_state_of_spark(lab: Lab) -> None:
     with pytest.raises(SparkException, match="INTERNAL_ERROR") as internal:
         rows_of(client, "SELECT bug")
     assert "secret" not in str(internal.value)
+
+
+def test_conflict_has_the_classes_of_deltas_client(lab: Lab) -> None:
+    lab.engine.answers["SELECT conflict"] = fails(ConcurrentAppend("t", 1, "WRITE", "the table"))
+    with pytest.raises(grpc.RpcError) as caught:
+        list(lab.stub().ExecutePlan(execute_request("SELECT conflict", str(uuid.uuid4()))))
+    status = rpc_status.from_call(caught.value)
+    info = ErrorInfo()
+    assert status is not None and status.details[0].Unpack(info)
+    assert json.loads(info.metadata["classes"])[:2] == [
+        "io.delta.exceptions.ConcurrentAppendException",
+        "io.delta.exceptions.DeltaConcurrentModificationException",
+    ]
 
 
 def test_position_of_an_error_is_its_query_context(lab: Lab) -> None:

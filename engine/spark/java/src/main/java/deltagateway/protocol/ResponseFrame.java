@@ -65,6 +65,7 @@ public final class ResponseFrame {
       column.put("name", field.name());
       column.set("type", StatementRequest.JSON.readTree(field.dataType().json()));
       column.put("ddl", declaredType(field).catalogString());
+      column.put("nullable", field.nullable());
       column.put("comment", ScalaConversions.orNull(field.getComment()));
     }
     return header;

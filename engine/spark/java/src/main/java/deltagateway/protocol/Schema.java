@@ -39,7 +39,7 @@ public enum Schema {
   // Responses
   RESULT("time_zone columns steps_us rules rows repeatable segments"),
   QUERY_COLUMNS("time_zone columns traits variables"),
-  COLUMN("name type ddl comment"),
+  COLUMN("name type ddl nullable comment"),
   ASSIGNMENT("default row_type rows ?targets"),
   LINEAGE("columns rows"),
   // Callbacks of Java

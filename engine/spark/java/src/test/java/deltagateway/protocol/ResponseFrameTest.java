@@ -1,6 +1,7 @@
 package deltagateway.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -39,9 +40,10 @@ class ResponseFrameTest {
     header.get("columns").forEach(Schema.COLUMN::check);
     assertEquals("Asia/Tokyo", header.get("time_zone").textValue());
     assertEquals(
-        "{\"name\":\"m\",\"type\":\"long\",\"ddl\":\"bigint\",\"comment\":null}",
+        "{\"name\":\"m\",\"type\":\"long\",\"ddl\":\"bigint\",\"nullable\":true,\"comment\":null}",
         header.get("columns").get(0).toString());
     assertEquals("array<string>", header.get("columns").get(1).get("ddl").textValue());
+    assertFalse(header.get("columns").get(1).get("nullable").booleanValue());
     assertEquals("{\"aggregate\":\"max(id)\"}", header.get("traits").toString());
     assertEquals("[]", header.get("variables").toString());
   }
