@@ -144,7 +144,12 @@ def test_metadata_of_running_query_waits_for_its_rows(
 ) -> None:
     answer = live.engine.answers["SELECT more"] = Streams()
     operation = execute(client, session, "SELECT more", runAsync=True, **LINK_OPTIONS)
-    rows_arrive = threading.Timer(0.5, lambda: (answer.give(1, 2), answer.end()))
+
+    def give_rows() -> None:
+        answer.give(1, 2)
+        answer.end()
+
+    rows_arrive = threading.Timer(0.5, give_rows)
     rows_arrive.start()
     found = metadata(client, operation)
     rows_arrive.join()
