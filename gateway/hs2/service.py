@@ -359,7 +359,11 @@ class Service:
         """Returns the columns as soon as a running query is analyzed: hive-jdbc's executeAsync requests them then."""
         session, operation = self._operation(request, client)
         form = self._form(session, operation)
-        stream = None if form.may_link else operation.wait_for_columns(COLUMNS_S)
+        if form.may_link:
+            operation.wait(COLUMNS_S)  # the size of the result decides on links
+            stream = None
+        else:
+            stream = operation.wait_for_columns(COLUMNS_S)
         if stream is not None:
             schema = stream.schema if stream.has_rows else metadata.RESULT
             return form.of(schema, stream.time_zone).metadata()

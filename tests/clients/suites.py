@@ -1,8 +1,8 @@
 """Runs clients' own test suites, unmodified, against a server: `python -m tests.clients.suites FOLDER [SUITE …]`.
 
 FOLDER has checkouts under their repository names: databricks-sqlalchemy, PyHive, dbt-adapters, dbt-databricks,
-databricks-sql-python, databricks-sql-nodejs. Suites without a checkout are skipped; impyla's package includes its own.
-Dependencies are installed from PyPI and npm.
+databricks-sql-python, databricks-sql-nodejs, and of ADBC's drivers spark and driverbase-go. Suites without a checkout
+are skipped; impyla's package includes its own. Dependencies are installed from PyPI, npm and Go's module proxy.
 
 Prints a table with passed, failed, and skipped tests for each suite, and stores the suites' output in
 `.clients/reports`. The suites also test features that only their own servers have, so `known_failures` lists each
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -45,6 +45,7 @@ REPORTS = ROOT / ".clients" / "reports"
 PLUGINS = Path(__file__).with_name("suite_plugins")
 KNOWN = Path(__file__).with_name("known_failures")
 TEST_S = 180  # for one test
+_GO_OUTCOMES = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 SKIPS_SHOWN = 15  # reasons per suite
 _COLUMNS = (
     "boolean BOOLEAN, tinyint TINYINT, smallint SMALLINT, int INT, bigint BIGINT, float FLOAT, double DOUBLE, "
@@ -73,6 +74,10 @@ _TABLES = (  # from PyHive's scripts/make_*.sh; Spark has no union
 )
 
 
+# By test: one of COUNTS, and the reason unless it is the first.
+Outcomes = dict[str, tuple[str, str]]
+
+
 @dataclass(frozen=True)
 class Started:
     """The suites' server; both ports accept TLS too. `external` is a root for external tables."""
@@ -85,12 +90,13 @@ class Started:
 
 @dataclass(frozen=True)
 class Run:
-    """A suite's run: its folder, pytest's arguments or a command, and variables."""
+    """A suite's run: its folder, pytest's arguments or a command with the reader of its report, and variables."""
 
     folder: Path
     arguments: tuple[str, ...]
     variables: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
+    read: Callable[[str], Outcomes] | None = None
 
 
 @dataclass(frozen=True)
@@ -106,10 +112,6 @@ class Suite:
     @property
     def file_name(self) -> str:
         return re.sub(r"\W+", "_", self.name)
-
-
-# By test: one of COUNTS, and the reason unless it is the first.
-Outcomes = dict[str, tuple[str, str]]
 
 
 def _databricks_variables(server: Started) -> dict[str, str]:
@@ -196,7 +198,20 @@ def _node(checkout: Path, environment: Path, server: Started) -> Run:
     variables |= {"GATEWAY_PORT": str(server.http_port), "NODE_EXTRA_CA_CERTS": str(server.certificate)}
     variables["NODE_OPTIONS"] = f"--require {PLUGINS / 'gateway_tls.js'}"
     mocha = ("npx", "mocha", "--config", str(PLUGINS / "gateway_mocharc.js"))
-    return Run(checkout, (), variables, command=mocha)
+    return Run(checkout, (), variables, mocha, lambda report: mocha_outcomes(json.loads(report)))
+
+
+def _adbc(checkout: Path, environment: Path, server: Started) -> Run:
+    module, base = checkout / "go", checkout.with_name("driverbase-go")
+    (version,) = re.findall(r"(?m)^go .*", (module / "go.mod").read_text())
+    # The module requires commits of driverbase-go that Go's proxy does not have.
+    names = ("driverbase", "testutil", "validation")
+    replaced = (f"replace github.com/adbc-drivers/driverbase-go/{name} => {base / name}" for name in names)
+    workspace = REPORTS / "adbc.work"
+    workspace.write_text("\n".join((version, f"use {module}", *replaced)))
+    uri = f"spark://me:any@127.0.0.1:{server.thrift_port}?auth_type=plain&api=thrift%2Bbinary"
+    variables = {"SPARK_URI": uri, "GOWORK": str(workspace), "GOTOOLCHAIN": "auto"}
+    return Run(module, (), variables, ("go", "test", "-json", "-count=1", "."), go_outcomes)
 
 
 _USERS = {f"DBT_TEST_USER_{number}": f"user{number}" for number in (1, 2, 3)}
@@ -244,6 +259,7 @@ SUITES = (
     Suite("dbt-spark", "dbt-adapters", "suites-dbt-spark", _DBT_SPARK, _dbt_spark("apache_spark")),
     Suite("dbt-spark with Delta", "dbt-adapters", "suites-dbt-spark", _DBT_SPARK, _dbt_spark("databricks_cluster")),
     Suite("databricks-sql-connector", "databricks-sql-python", "suites-connector", _CONNECTOR, _connector),
+    Suite("ADBC's Spark driver", "spark", "", (), _adbc),
     Suite("@databricks/sql", "databricks-sql-nodejs", "", (), _node),
     Suite("dbt-databricks", "dbt-databricks", "suites-dbt-databricks", _DBT_DATABRICKS, _dbt_databricks),
 )
@@ -282,11 +298,14 @@ def _outcomes(suite: Suite, checkouts: Path, server: Started) -> tuple[Outcomes,
             with suppress(ProcessLookupError):
                 os.killpg(running.pid, signal.SIGKILL)
             running.wait()
+    if run.read is not None:
+        outcomes = Outcomes()
+        with suppress(ValueError):  # no report
+            outcomes = run.read((result if result.exists() else printed).read_text())
+        return outcomes, "" if outcomes else "did not run"
     found = json.loads(result.read_text()) if result.exists() else {}
     if not found:
         return {}, "did not run"
-    if run.command:
-        return mocha_outcomes(found), ""
     # An interrupted run writes the outcomes so far.
     is_whole = running.returncode in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
     ended = "" if is_whole else f"did not run to its end (exit code {running.returncode})"
@@ -299,6 +318,21 @@ def mocha_outcomes(report: Mapping[str, Any]) -> Outcomes:
     found |= {test["fullTitle"]: ("skipped", "") for test in report["pending"]}
     failures = {test["fullTitle"]: test["err"].get("message", "") for test in report["failures"]}
     return found | {name: ("failed", _reason(message)) for name, message in failures.items()}
+
+
+def go_outcomes(printed: str) -> Outcomes:
+    """Returns the outcomes in the events of `go test -json`, without the tests that only group others."""
+    events = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+    outputs, found = defaultdict[str, str](str), Outcomes()
+    for event in events:
+        name = event.get("Test", "")
+        outputs[name] += event.get("Output", "")
+        if name and event["Action"] in _GO_OUTCOMES:
+            outcome = _GO_OUTCOMES[event["Action"]]
+            cause = outputs[name].partition("Error:")[2] or outputs[name]
+            found[name] = (outcome, "" if outcome == "passed" else _reason(cause))
+    groups = {name.rpartition("/")[0] for name in found}
+    return {name: outcome for name, outcome in found.items() if name not in groups}
 
 
 def _reason(message: str) -> str:

@@ -1,6 +1,6 @@
 """Calls of ADBC's Spark driver over Thrift, replayed: protocol V1, so rows and not columns, and synchronous statements.
 
-The driver is no module of Go's proxy, so its own suite runs only by hand.
+The driver's own tests need a checkout (`suites.py`), since Go's module proxy does not have it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients import suites
-from tests.clients.suites import SUITES, Run, Started, Suite, known_failures, mocha_outcomes
+from tests.clients.suites import SUITES, Run, Started, Suite, go_outcomes, known_failures, mocha_outcomes
 
 SERVER = Started(0, 0, Path(), Path())
 CASES = """
@@ -82,6 +82,24 @@ def test_outcomes_of_mocha() -> None:
         "a b": ("passed", ""),
         "a c": ("skipped", ""),
         "a fails": ("failed", "INVALID_HANDLE"),
+    }
+
+
+def test_outcomes_of_go_are_those_of_tests_without_subtests() -> None:
+    events = [
+        {"Action": "run", "Test": "TestAll/A"},
+        {"Action": "output", "Test": "TestAll/A", "Output": "at x.go\n Error: [INVALID_HANDLE] gone"},
+        {"Action": "fail", "Test": "TestAll/A"},
+        {"Action": "skip", "Test": "TestAll/B"},
+        {"Action": "pass", "Test": "TestAll/C"},
+        {"Action": "fail", "Test": "TestAll"},
+        {"Action": "fail", "Package": "any"},
+    ]
+    printed = "\n".join(("go: downloading", *map(json.dumps, events)))
+    assert go_outcomes(printed) == {
+        "TestAll/A": ("failed", "INVALID_HANDLE"),
+        "TestAll/B": ("skipped", ""),
+        "TestAll/C": ("passed", ""),
     }
 
 

@@ -47,7 +47,7 @@ def test_a_table_with_a_place_is_external_and_keeps_its_files(
             "UNSUPPORTED_CLAUSE",
             "folder once",
         ),
-        ("CREATE TABLE t (id INT) OPTIONS (path '{lake}/a', x 1)", "UNSUPPORTED_FEATURE.STATEMENT", "other than path"),
+        ("CREATE TABLE t (id INT) OPTIONS (path '{lake}/a', x 1)", "UNSUPPORTED_CLAUSE", "Use TBLPROPERTIES"),
         ("CREATE TABLE t (id INT) OPTIONS (path '/etc/outside')", "PATH_NOT_ALLOWED", "/etc/outside"),
         (
             "CREATE TABLE t USING delta LOCATION '{lake}/misspelled'",

@@ -28,6 +28,7 @@ from catalog.conditions import (
     ManifestPropertyWithDeletionVectors,
     PropertyNotSettable,
     UnknownTableProperty,
+    UnsupportedClause,
 )
 from catalog.errors import ECHO_MAX
 from engine.tables.keys import is_key_property
@@ -274,6 +275,8 @@ PROPERTIES: Mapping[str, Property[Any]] = {item.key: item for item in (*_ACTED_U
 
 # Other products store CLUSTER BY columns under this key in their catalogs; it has no meaning in a log.
 _CLUSTERING_COLUMNS = "clusteringcolumns"
+# Delta UniForm generates Iceberg or Hudi metadata after each commit.
+_UNIVERSAL_FORMAT = "delta.universalformat."
 _ALIASES = {"delta.enablechangedatacapture": CHANGE_DATA_FEED}
 _EARLY = {item.early.lower(): item for item in _ACTED_UPON if item.early is not None}
 _BY_FOLDED_KEY = {key.lower(): item for key, item in PROPERTIES.items()} | _ALIASES | _EARLY
@@ -286,7 +289,7 @@ def parse_setting(key: str, value: str) -> tuple[str, str]:
     as written, except that enumerated values take their canonical spelling.
 
     The caller must handle protocol and constraint keys first. Raises `UnknownTableProperty`, `PropertyNotSettable`,
-    `InvalidTableProperty`.
+    `InvalidTableProperty`, and `UnsupportedClause` for UniForm.
     """
     folded = key.lower()
     if folded == _CLUSTERING_COLUMNS:
@@ -294,6 +297,9 @@ def parse_setting(key: str, value: str) -> tuple[str, str]:
     known = _BY_FOLDED_KEY.get(folded)
     if known is None and not folded.startswith(DELTA_PREFIX):
         return key, value
+    if folded.startswith(_UNIVERSAL_FORMAT):
+        advice = "Use CREATE TABLE … USING iceberg: Iceberg metadata is not generated for Delta tables."
+        raise UnsupportedClause(f"The table property {key}", advice)
     if known is None:
         raise UnknownTableProperty(key, nearest(key))
     if not known.settable:

@@ -248,7 +248,8 @@ class _Parser(PipeParser):
         return self._parse_alias(self._parse_bitwise())
 
     def _parse_stream(self) -> None:
-        if self._curr.token_type == TokenType.STREAM and self._next.token_type in self.ID_VAR_TOKENS:
+        followers = {TokenType.L_PAREN, *self.ID_VAR_TOKENS}
+        if self._curr.token_type == TokenType.STREAM and self._next.token_type in followers:
             raise UnsupportedClause("STREAM", "Read the table itself.")
 
     def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:

@@ -46,7 +46,7 @@ DROP TEMP VARIABLE | DROP USER | DROP VARIABLE
 REFUSED_STATEMENTS: Mapping[tuple[str, ...], str] = MappingProxyType(
     {tuple(row.split()): row.strip() for line in _ROWS.strip().splitlines() for row in line.split("|")}
     | {
-        ("BEGIN",): "SQL scripting (BEGIN … END)",
+        ("BEGIN",): "BEGIN without END",
         ("MAP",): "MAP … USING (a script)",
         ("REDUCE",): "REDUCE … USING (a script)",
     }
@@ -79,6 +79,7 @@ _VIEWS = "Use CREATE VIEW, or CREATE TABLE … AS SELECT and replace it on a sch
 _PROCEDURES = "Use CALL for the existing procedures, or a script: BEGIN … END"
 _INDEXES = "Delta tables have no indexes: use ALTER TABLE … CLUSTER BY (column), or OPTIMIZE … ZORDER BY (column)"
 _PRINCIPALS = "Use CREATE GROUP, ALTER GROUP and GRANT; users are managed by the server's authentication"
+_SCHEMAS = "Use COMMENT ON SCHEMA, or ALTER SCHEMA … OWNER TO or SET TAGS"
 _SHARING = "Use GRANT to let others read a table"
 _SCRIPT = "Use it in a script: BEGIN … END"
 _VARIABLES = "Use EXECUTE IMMEDIATE 'text' USING values, or a variable: DECLARE x INT"
@@ -99,6 +100,7 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("ANALYZE TABLES", "Use ANALYZE TABLE t COMPUTE STATISTICS for each table"),
             ("REPAIR TABLE", "Use MSCK REPAIR TABLE, or FSCK REPAIR TABLE for missing files"),
             ("LOCK | UNLOCK", _LOCKS),
+            ("BEGIN without", "Use BEGIN … END for a script; transactions end with their statement"),
             ("START TRANSACTION | BEGIN TRANSACTION | BEGIN WORK | COMMIT | ROLLBACK", _TRANSACTIONS),
             (
                 "CREATE TEMPORARY TABLE | CREATE TEMP TABLE",
@@ -110,6 +112,7 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ),
             ("CREATE MATERIALIZED | CREATE STREAMING | CREATE FLOW | CREATE OR REFRESH", _VIEWS),
             ("CREATE OR REPLACE MATERIALIZED | ALTER MATERIALIZED | ALTER STREAMING", _VIEWS),
+            ("REFRESH MATERIALIZED | REFRESH STREAMING", _VIEWS),
             ("CREATE VIEW …", _VIEWS),
             ("DROP MATERIALIZED | SHOW MATERIALIZED", "Use DROP VIEW and SHOW VIEWS"),
             ("CREATE PROCEDURE | CREATE OR REPLACE PROCEDURE | DROP PROCEDURE | DESCRIBE PROCEDURE", _PROCEDURES),
@@ -126,12 +129,13 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("SYNC", "Use CREATE TABLE … LOCATION 'path' to register an existing table"),
             ("UNDROP", "Use CREATE TABLE … LOCATION 'path' if the files still exist"),
             ("KILL", "Use the client's cancel, or POST to the statement's cancel over HTTP"),
-            ("ALTER SCHEMA | ALTER NAMESPACE | ALTER DATABASE", "Use COMMENT ON SCHEMA, or ALTER SCHEMA … OWNER TO"),
+            ("ALTER SCHEMA | ALTER NAMESPACE | ALTER DATABASE", _SCHEMAS),
             ("ALTER FUNCTION", "Use CREATE OR REPLACE FUNCTION, or ALTER FUNCTION … OWNER TO"),
             ("ALTER TABLE … ADD PARTITION | ALTER TABLE … DROP PARTITION", _PARTITIONS),
-            ("ALTER TABLE … DROP IF EXISTS PARTITION", _PARTITIONS),
+            ("ALTER TABLE … DROP IF EXISTS PARTITION | ALTER TABLE … ADD IF NOT EXISTS PARTITION", _PARTITIONS),
             ("ALTER VIEW", "Use ALTER VIEW v with AS query, RENAME TO, SET TBLPROPERTIES, OWNER TO or SET TAGS"),
             ("CALL of", "Use SHOW PROCEDURES, which lists the procedures of catalogs: CALL system.name(…)"),
+            ("SET PATH", "Use USE schema, and qualify the names of other schemas' objects"),
             ("SET COLLATION", "Use COLLATE in expressions, and STRING COLLATE name as the type of a column"),
             ("ALTER TABLE … RENAME PARTITION", _PARTITIONS),
             ("ALTER TABLE … PARTITION | ALTER TABLE … RECOVER | ALTER TABLE … EXCHANGE", _PLACE),

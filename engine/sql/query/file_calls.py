@@ -119,7 +119,13 @@ def file_format(kind: FileKind, options: Properties) -> tuple[FileFormat, bool]:
 
 
 def file_kind(name: str, clause: str) -> FileKind:
-    """Returns the file kind. Raises `UnsupportedClause` for a format whose files cannot be read directly."""
-    if name.lower() not in _OPTIONS:
-        raise UnsupportedClause(f"{clause} {name.upper()}", "The formats are PARQUET, CSV, JSON, ORC and TEXT.")
-    return FileKind(name.lower())
+    """Returns the file kind; Spark's documentation also has names such as `org.apache.spark.sql.parquet`.
+
+    Raises `UnsupportedClause` for a format whose files cannot be read directly.
+    """
+    kind = name.lower().removeprefix("org.apache.spark.sql.")
+    if kind not in _OPTIONS:
+        tables = f" Use {kind}.`path` for a table." if kind in ("delta", "iceberg") else ""
+        formats = "The formats are PARQUET, CSV, JSON, ORC and TEXT."
+        raise UnsupportedClause(f"{clause} {name.upper()}", f"{formats}{tables}")
+    return FileKind(kind)

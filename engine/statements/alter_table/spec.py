@@ -191,7 +191,7 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
 _OTHER_CHANGES = (
     *(("ADD", word) for word in ("CHECK", "CONSTRAINT", "FOREIGN", "PARTITION", "PRIMARY")),
     *(("ALTER", "COLUMN"), ("COMPACT",), ("DEFAULT", "COLLATION"), ("DROP", "PARTITION")),
-    ("DROP", "IF", "EXISTS", "PARTITION"),
+    *(("ADD", "IF", "NOT", "EXISTS", "PARTITION"), ("DROP", "IF", "EXISTS", "PARTITION")),
     *(("DROP", "ROW", "FILTER"), ("PARTITION",), ("RECOVER", "PARTITIONS"), ("RENAME", "PARTITION")),
     *(("SET", word) for word in ("FILEFORMAT", "MANAGED", "ROW", "SERDE", "SERDEPROPERTIES", "TAGS")),
     *((word,) for word in ("ARCHIVE", "CLUSTERED", "CONCATENATE", "NOT", "SKEWED", "SORTED", "STORED", "TOUCH")),

@@ -18,6 +18,7 @@ from engine.binding.bound import BoundNames, BoundStatement, Outcome
 from engine.runtime.results import empty_result, string_rows
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_table
 from engine.statements.spec import StatementSpec, unrestricted
 
@@ -55,6 +56,9 @@ ForeignStatement = Refresh | ShowAbsent
 
 def parse_refresh(cursor: Cursor) -> Refresh:
     """Parses the text after REFRESH: `[TABLE] t`, `'path'`, `FUNCTION f`."""
+    for words in (("MATERIALIZED", "VIEW"), ("STREAMING", "TABLE")):
+        if cursor.take(*words):
+            raise unsupported_statement(f"REFRESH {' '.join(words)}")
     if cursor.take_strings():
         return Refresh()
     if cursor.words(1) == ["FUNCTION"] and cursor.count > 1 and cursor.words(2)[1:] != ["."]:

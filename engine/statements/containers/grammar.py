@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from catalog.conditions import UnsupportedClause
 from catalog.grants.privileges import Kind
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
@@ -31,6 +32,8 @@ def parse_create_schema(cursor: Cursor) -> CreateSchema:
             location = cursor.read_string()
         elif not properties and (cursor.take("WITH", "DBPROPERTIES") or cursor.take("WITH", "PROPERTIES")):
             properties = read_properties(cursor)
+        elif cursor.words(2) == ["DEFAULT", "COLLATION"]:
+            raise UnsupportedClause("CREATE SCHEMA … DEFAULT COLLATION", "Give columns a collation of their own.")
         else:
             break
     return CreateSchema(

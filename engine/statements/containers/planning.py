@@ -17,6 +17,7 @@ from catalog.conditions import (
     SchemaAlreadyExists,
     SchemaNotFound,
     StatementNotSupported,
+    UnsupportedClause,
 )
 from catalog.entries import CatalogEntry, SchemaEntry
 from catalog.names import CatalogName, SchemaName, fold
@@ -74,7 +75,7 @@ def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> Catalo
     """Plans a schema with its location and comment; only REST catalogs use properties."""
     name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
     if statement.properties and not bound.view.is_rest(name.catalog_name):
-        raise StatementNotSupported("WITH DBPROPERTIES")
+        raise UnsupportedClause("CREATE SCHEMA … WITH DBPROPERTIES", "Use COMMENT, or ALTER SCHEMA … SET TAGS.")
     entry = SchemaEntry(
         name=name,
         location=statement.location,

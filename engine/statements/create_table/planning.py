@@ -17,10 +17,10 @@ from catalog.conditions import (
     PartitioningDiffers,
     PropertyDiffers,
     SchemaDiffers,
-    StatementNotSupported,
     TableAlreadyExists,
     TableExpected,
     TableNotFound,
+    UnsupportedClause,
 )
 from catalog.entries import TableEntry, ViewEntry
 from catalog.policies.policies import NO_POLICIES, Policies
@@ -116,7 +116,7 @@ def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePla
 def ensure_creatable(statement: CreateTable) -> None:
     """Raises an error that names the clause if this release cannot create the table."""
     if statement.options:
-        raise StatementNotSupported("OPTIONS in CREATE TABLE other than path")
+        raise UnsupportedClause("CREATE TABLE … OPTIONS other than path", "Use TBLPROPERTIES.")
     if statement.is_partitioned and (statement.cluster_by or statement.clusters_automatically):
         raise ClusteredAndPartitioned()
 

@@ -23,6 +23,7 @@ _ASSIGNMENT = re.compile(rf"(?s)\s*{_KEY}\s*=(?P<value>.*)")
 _KEY_ALONE = re.compile(rf"\s*{_KEY}\s*")
 _TIME_ZONE = re.compile(r"(?is)\s*TIME\s+ZONE\b\s*(?P<value>.+)")
 _VARIABLE = re.compile(r"(?i)\s*(VAR|VARIABLE)\b(?!\s*=)")
+_PATH = re.compile(r"(?i)\s*PATH\s*=")
 _OTHERS = re.compile(r"(?i)\s*(ROLE|COLLATION)\s")
 _ZONE_NAME = re.compile(r"(?s)'([^'\\]+)'|\"([^\"\\]+)\"")
 _INTERVAL = re.compile(
@@ -44,6 +45,8 @@ def parse_set(rest: str) -> SetSetting | ShowSettings | ResetSetting:
         return ShowSettings()
     if rest.strip() == "-v":
         return ShowSettings(verbose=True)
+    if _PATH.match(rest):
+        raise unsupported_statement("SET PATH")
     assignment = _ASSIGNMENT.fullmatch(rest)
     if assignment is not None:
         value = assignment["value"].strip()

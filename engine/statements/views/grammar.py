@@ -119,7 +119,7 @@ def _refuse_file_columns(cursor: Cursor) -> None:
 def _read_files(cursor: Cursor) -> FilesAt:
     """Reads `USING format OPTIONS (path '…', …)`."""
     cursor.read("USING")
-    kind = file_kind(cursor.read_name(), "USING")
+    kind = file_kind(".".join(cursor.read_names()), "USING")
     options = read_properties(cursor) if cursor.take("OPTIONS") else ()
     paths = [value for name, value in options if name.lower() == "path"]
     if len(paths) != 1:

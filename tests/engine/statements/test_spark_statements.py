@@ -15,6 +15,7 @@ from engine.statements.registry import LEADING_WORDS
 ACCEPTED = (
     "CREATE TEMPORARY VIEW v USING csv OPTIONS (path '/x')",
     "CREATE OR REPLACE GLOBAL TEMPORARY VIEW v USING json OPTIONS (path '/x')",
+    "CREATE TEMPORARY VIEW v USING org.apache.spark.sql.parquet OPTIONS (path '/x')",
     "SELECT 1",
     "EXECUTE IMMEDIATE 'SELECT 1'",
     "USE s",
@@ -100,7 +101,6 @@ ACCEPTED = (
     "SET",
     "RESET",
     "RESET a",
-    "SET PATH = PATH",
     "GRANT SELECT ON t TO a",
     "REVOKE SELECT ON t FROM a",
     "SHOW GRANT",
@@ -134,6 +134,13 @@ ACCEPTED = (
 
 REJECTED: dict[str, str] = {
     "CREATE TEMPORARY VIEW v USING jdbc OPTIONS (url 'x')": "The formats are PARQUET, CSV, JSON, ORC and TEXT",
+    "CREATE TEMPORARY VIEW v USING delta OPTIONS (path '/x')": "Use delta.`path` for a table",
+    "CREATE SCHEMA s DEFAULT COLLATION UNICODE": "Give columns a collation of their own",
+    "SET PATH = system.builtin, s": "USE schema",
+    "REFRESH MATERIALIZED VIEW v": "CREATE VIEW",
+    "REFRESH STREAMING TABLE t": "CREATE VIEW",
+    "ALTER TABLE t ADD IF NOT EXISTS PARTITION (a = 1) LOCATION '/x'": "INSERT",
+    "BEGIN": "BEGIN … END for a script",
     "ALTER NAMESPACE s SET PROPERTIES ('a' = 'b')": "COMMENT ON SCHEMA",
     "ALTER SCHEMA s UNSET DBPROPERTIES ('a')": "COMMENT ON SCHEMA",
     "ALTER SCHEMA s SET LOCATION '/x'": "COMMENT ON SCHEMA",
@@ -249,6 +256,8 @@ REJECTED: dict[str, str] = {
     "MAP a USING 'cat' FROM t": "CREATE FUNCTION",
     "REDUCE a USING 'cat' FROM t": "CREATE FUNCTION",
     "SELECT TRANSFORM (a) USING 'cat' FROM t": "SQL",
+    "SELECT * FROM STREAM t": "Read the table itself",
+    "SELECT * FROM STREAM(s.t)": "Read the table itself",
     "BEGIN TRANSACTION": "Every statement commits by itself",
     "SYNC SCHEMA a FROM b": "CREATE TABLE",
     "UNDROP TABLE t": "CREATE TABLE",

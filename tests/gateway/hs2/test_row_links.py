@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from gateway.hs2 import fetching
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from tests.gateway.arrow_engine import rows
+from tests.gateway.arrow_engine import Streams, rows
 from tests.gateway.hs2.wire import OK, execute, fetch, open_session
 from tests.gateway.http.conftest import Live, serving_http
 
@@ -136,6 +137,25 @@ def test_a_result_is_read_when_its_links_were_followed(
         assert not remaining.is_read
         document(link.fileLink)
     assert remaining.is_read
+
+
+def test_metadata_of_running_query_waits_for_its_rows(
+    live: Live, client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    answer = live.engine.answers["SELECT more"] = Streams()
+    operation = execute(client, session, "SELECT more", runAsync=True, **LINK_OPTIONS)
+
+    def give_rows() -> None:
+        answer.give(1, 2)
+        answer.end()
+
+    rows_arrive = threading.Timer(0.5, give_rows)
+    rows_arrive.start()
+    found = metadata(client, operation)
+    rows_arrive.join()
+    assert [column.columnName for column in found.schema.columns] == ["id"]
+    assert found.resultFormat == t.TSparkRowSetType.ARROW_BASED_SET
+    assert [batch.rowCount for batch in fetch(client, operation).results.arrowBatches] == [2]
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-Proto", "Via", "Forwarded"])

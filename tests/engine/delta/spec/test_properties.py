@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.conditions import InvalidTableProperty, PropertyNotSettable, UnknownTableProperty
+from catalog.conditions import InvalidTableProperty, PropertyNotSettable, UnknownTableProperty, UnsupportedClause
 from engine.delta.spec import properties
 from engine.delta.spec.properties import DAY_MS, HOUR_MS, Property, ensure_consistent, parse_interval_ms, parse_setting
 
@@ -76,6 +76,12 @@ def test_a_setting_that_cannot_be_is_refused(key: str, value: str, error: type[E
 def test_an_unknown_key_names_the_nearest_one() -> None:
     with pytest.raises(UnknownTableProperty, match=r"delta\.appendOnly"):
         parse_setting("delta.apendOnly", "true")
+
+
+@pytest.mark.parametrize("key", ["delta.universalFormat.enabledFormats", "DELTA.UNIVERSALFORMAT.configuredFormats"])
+def test_uniform_is_rejected_with_iceberg_tables_as_alternative(key: str) -> None:
+    with pytest.raises(UnsupportedClause, match=r"CREATE TABLE … USING iceberg"):
+        parse_setting(key, "iceberg")
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_a_view_of_the_catalog_reads_no_variable(planning: PlanningLake) -> None
 
 
 REFUSED = {
-    "CREATE SCHEMA s WITH DBPROPERTIES ('a' = 'b')": "UNSUPPORTED_FEATURE.STATEMENT",
+    "CREATE SCHEMA s WITH DBPROPERTIES ('a' = 'b')": "UNSUPPORTED_CLAUSE",
     "DROP CATALOG c CASCADE": "UNSUPPORTED_FEATURE.STATEMENT",
     "CREATE OR REPLACE VIEW small AS SELECT * FROM small": "RECURSIVE_VIEW",
     "CREATE OR REPLACE VIEW small AS SELECT * FROM above_small": "RECURSIVE_VIEW",
