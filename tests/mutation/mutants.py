@@ -7,6 +7,7 @@ differ only for values that Python does not intern. `equivalent.toml` lists sing
 from __future__ import annotations
 
 import ast
+import hashlib
 import random
 import tomllib
 from collections.abc import Iterator
@@ -36,6 +37,11 @@ class Mutant:
     @property
     def key(self) -> tuple[str, str, str]:
         return self.path, self.before, self.after
+
+    @property
+    def identity(self) -> str:
+        """Distinguishes equal changes of equal lines of a module."""
+        return hashlib.sha256(f"{self.path}\n{self.source}".encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}\n    - {self.before}\n    + {self.after}"
