@@ -9,13 +9,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.errors import SqlError
 from catalog.names import quote
 from engine.runtime.results import ResultStream, empty_result
 from engine.sql.query.dataframes import dataframe_query
+from engine.sql.query.source_text import GeneratedText
 from engine.statements.describe.statement import DescribeQuery, DescribeTable
 from engine.statements.views.statement import CreateView, DropView
 from gateway.connect.catalog_calls import CatalogCalls
@@ -131,11 +132,11 @@ class Statements:
     def _with_source(self, relation: pb2.Relation, text_of: Callable[[str], str]) -> Operation:
         """Starts a statement that reads a DataFrame by the name of a temporary view."""
         name = f"{_SOURCE}{uuid.uuid4().hex}"
-        plan = plan_of(relation)
+        plan = replace(plan_of(relation), is_source=True)
         view = CreateView(view_parts=(name,), query=dataframe_query(plan), frame=plan, temporary=True)
         run_call(self.session, view, self.is_active)
         try:
-            operation = self.session.execute(text_of(quote(name)))
+            operation = self.session.execute(GeneratedText(text_of(quote(name))))
         except BaseException:
             self._drop_view(name)
             raise
