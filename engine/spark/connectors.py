@@ -53,7 +53,7 @@ def connectors_folder() -> Path:
 
 
 def installed_jars(folder: Path) -> tuple[Path, ...]:
-    """Returns the jars of the installed connectors whose lists are those of this release, in a fixed order."""
+    """Returns the jars of the installed connectors whose lists belong to this release, in a fixed order."""
     stores = tomllib.loads(_LIST.read_text(encoding="utf-8"))
     return tuple(jar for store, jars in stores.items() for jar in sorted(_place(folder, store, jars).glob("*.jar")))
 

@@ -75,7 +75,7 @@ class StorageSection:
 def use_configured_credentials(
     section: StorageSection, catalog_folder: str, environment: Mapping[str, str] = os.environ
 ) -> None:
-    """Sets this process's credentials: those of the configuration, with which the catalog is opened, and the catalog's.
+    """Sets this process's credentials: the configuration's, with which the catalog is opened, and the catalog's.
 
     Raises `CredentialInvalid`, `CredentialsKeyInvalid`, `CredentialSealed`, and errors from reading secret files.
     """

@@ -1,4 +1,4 @@
-"""Remote sessions of PySpark's own client, beside Spark in the same process."""
+"""Remote sessions of PySpark's own client, with Spark in the same process."""
 
 from __future__ import annotations
 
