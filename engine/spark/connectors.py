@@ -114,7 +114,7 @@ def _verify(store: str, artifact: str, file: Path, sha256: str) -> None:
         with file.open("rb") as content:
             actual = hashlib.file_digest(content, "sha256").hexdigest()
     except FileNotFoundError as error:
-        raise ConnectorNotInstallable(store, f"Maven did not bring {artifact}") from error
+        raise ConnectorNotInstallable(store, f"Maven did not download {artifact}") from error
     if actual != sha256:
         raise ConnectorNotInstallable(store, f"{artifact} has the SHA-256 {actual}, not {sha256}")
 

@@ -117,7 +117,7 @@ class RemoteFolder:
         try:
             version = json.loads(self.files.read(_FORMAT))["version"]
         except (ValueError, KeyError, TypeError) as error:
-            raise StateFolderNotUsable(f"{self.path}/{_FORMAT}", "it is not the format's file") from error
+            raise StateFolderNotUsable(f"{self.path}/{_FORMAT}", "it contains no format version") from error
         if version != FORMAT_VERSION:
             raise StateFormatNotSupported(self.path, str(version), FORMAT_VERSION)
 
@@ -125,7 +125,7 @@ class RemoteFolder:
         self.files.create(_KEY, secrets.token_bytes(KEY_BYTES))
         key = self.files.read(_KEY)
         if len(key) != KEY_BYTES:
-            raise StateFolderNotUsable(f"{self.path}/{_KEY}", "it is not the key's file")
+            raise StateFolderNotUsable(f"{self.path}/{_KEY}", "it contains no valid key")
         return key
 
     def take_own(self, on_lost: Callable[[], None]) -> RemoteLease:
