@@ -49,6 +49,7 @@ from engine.runtime.results import empty_result
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.spark.execution_context import ExecutionContext
+from engine.sql.query.source_text import SourceText
 from engine.sql.query.values import Query
 from engine.statements.create_table.statement import ConvertTable, CreateTable
 from engine.statements.parse import parse
@@ -74,7 +75,7 @@ def parse_statement(text: str) -> Executable:
     A statement depends only on its text. Writes have a separate cache, so that INSERTs with ever new values do not
     evict queries. Raises `SqlError`.
     """
-    if len(text) <= _CACHED_TEXT_MAX:
+    if len(text) <= _CACHED_TEXT_MAX and not isinstance(text, SourceText):
         if class_of(text) is StatementClass.READ:
             return _cached_read(text)
         if text.lstrip()[:6].upper() in _CACHED_WRITES:
@@ -82,8 +83,9 @@ def parse_statement(text: str) -> Executable:
     return parse(text)
 
 
-_cached_read = lru_cache(_CACHED_READS_MAX)(parse)
-_cached_write = lru_cache(_CACHED_WRITES_MAX)(parse)
+# Equal texts of different types have different positions in errors.
+_cached_read = lru_cache(_CACHED_READS_MAX, typed=True)(parse)
+_cached_write = lru_cache(_CACHED_WRITES_MAX, typed=True)(parse)
 
 
 def bind_statement(statement: Statement, binder: Binder) -> BoundStatement:

@@ -82,12 +82,14 @@ class _SavedParameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     members: tuple[_SavedParameter, ...] | None
 
 
-class _SavedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _SavedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The fields of `DataFramePlan`."""
 
     plan: bytes
     inputs: tuple[_SavedInput, ...]
     description: str
+    expressions: tuple[str, ...] = ()
+    is_source: bool = False
 
 
 class _SavedFrame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,7 +174,8 @@ def _view_json(entry: ViewEntry) -> dict[str, object]:
             columns=entry.schema.to_json(),
         )
     if isinstance(entry, FrameView):
-        plan = msgspec.convert(msgspec.to_builtins(entry.frame), _SavedPlan)
+        # The hook makes plain texts of generated ones, which msgspec does not take.
+        plan = msgspec.convert(msgspec.to_builtins(entry.frame, enc_hook=str), _SavedPlan)
         found[_FRAME] = msgspec.to_builtins(_SavedFrame(plan=plan, captured=list(map(_view_json, entry.captured))))
     return found
 

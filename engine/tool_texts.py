@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from catalog.names import quote
 from engine.runtime.parameters import Parameter
+from engine.sql.query.source_text import GeneratedText, SourceText, join_texts, slice_text
 
 _NESTED = re.compile(r"(array|map|struct)\s*<", re.IGNORECASE)
 _VARIANT = re.compile(r"variant\b", re.IGNORECASE)
@@ -40,17 +41,17 @@ def function_call(
     listed = ", ".join(f"{quote(argument.name)} => {_expression(argument, marker)}" for argument, marker in given)
     call = f"{'.'.join(map(quote, name_parts))}({listed})"
     text = f"SELECT * FROM {call}" if is_table else f"SELECT {call} AS result"
-    return text, tuple(_parameter(argument, marker) for argument, marker in given)
+    return GeneratedText(text), tuple(_parameter(argument, marker) for argument, marker in given)
 
 
 def rows_of_table(table_parts: Sequence[str]) -> str:
     """Returns the query for all rows of a table; the reader limits their number."""
-    return f"SELECT * FROM {'.'.join(map(quote, table_parts))}"
+    return GeneratedText(f"SELECT * FROM {'.'.join(map(quote, table_parts))}")
 
 
-def explanation(text: str) -> str:
-    """Returns EXPLAIN of a statement, which does not run it."""
-    return f"EXPLAIN {text}"
+def explanation(text: str) -> SourceText:
+    """Returns EXPLAIN of a statement, which does not run it; positions in errors are positions in `text`."""
+    return join_texts(("EXPLAIN ", slice_text(text, 0, len(text))))
 
 
 def _expression(argument: Argument, marker: str) -> str:

@@ -261,7 +261,7 @@ def _owned_entries(state: CatalogState) -> Iterable[OwnedEntry]:
 
 
 def with_entry(state: CatalogState, entry: SecurableEntry) -> CatalogState:
-    """Returns the state with a recorded object's entry replaced."""
+    """Returns the state with the entry of a recorded securable replaced by `entry`, which has its name or key."""
     match entry:
         case ServerEntry():
             return replace(state, server=entry)

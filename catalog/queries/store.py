@@ -68,10 +68,10 @@ class QueryStore:
         return self._state if self._store is None else self._store.load()
 
     def change(self, fold: Callable[[QueriesState], QueriesState]) -> QueriesState:
-        """Commits what `fold` makes of the newest state, and returns it; the same state is not committed.
+        """Commits the state that `fold` returns for the newest one, and returns it. The same state is not committed.
 
-        `fold` runs again after each lost race. Raises its errors, CatalogBusy after too many lost races, and
-        CatalogNotWritable.
+        `fold` runs again after a concurrent commit. Raises its errors, `CatalogBusy` after `CHANGE_ATTEMPTS_MAX`
+        attempts, and `CatalogNotWritable`.
         """
         with self._lock:  # threads of one server wait here instead of racing each other
             for attempt in range(CHANGE_ATTEMPTS_MAX):

@@ -2,7 +2,7 @@
 
 A process that repeats a statement of an ended one looks its id up here. A generation's file has the ids of the newest
 generations, its own included: at least `RETAINED_S` seconds, unless there are more than `CHANGES_MAX`. A release that
-does not write them leaves a gap, after which the list begins anew; then it is not known what happened before.
+does not write them leaves a gap, after which the list begins anew: earlier changes are unknown.
 """
 
 from __future__ import annotations

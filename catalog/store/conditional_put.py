@@ -173,7 +173,7 @@ def _put_and_rename(fs: Any, path: str, put: Callable[..., object]) -> None:
         put(temporary)
         fs.mv(temporary, path, overwrite=False)
     finally:
-        with suppress(Exception):  # readers ignore it, as they ignore what a killed writer left
+        with suppress(Exception):  # readers ignore it, as they ignore a killed writer's object
             fs.rm_file(temporary)
 
 

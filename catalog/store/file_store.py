@@ -186,7 +186,7 @@ class GenerationStore(Generic[_State, _Stored]):
         return find_change(self._loaded.changes, transaction_id, 0).is_found
 
     def find_change(self, transaction_id: str, since_ms: int) -> ChangeSearch:
-        """Looks for a statement among those that made the newest generations; see `catalog/store/changes.py`."""
+        """Looks for a statement among the makers of the newest generations; see `catalog/store/changes.py`."""
         loaded = self._load()
         found = find_change(loaded.changes, transaction_id, since_ms)
         is_known = bool(loaded.changes) or loaded.state.generation == 0

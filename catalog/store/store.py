@@ -33,7 +33,7 @@ class CatalogStore(Protocol):
         ...
 
     def find_change(self, transaction_id: str, since_ms: int) -> ChangeSearch:
-        """Looks for a statement among those that made the newest generations; see `catalog/store/changes.py`."""
+        """Looks for a statement among the makers of the newest generations; see `catalog/store/changes.py`."""
         ...
 
     def swap(self, base: CatalogState, new: CatalogState, transaction_id: str | None = None) -> bool:

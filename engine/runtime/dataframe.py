@@ -40,3 +40,7 @@ class DataFramePlan:
     plan: bytes
     inputs: tuple[PlanInput, ...]
     description: str
+    # The SQL texts of expressions in `plan`: errors have positions in them.
+    expressions: tuple[str, ...] = ()
+    # It belongs to one statement, such as a write, although the statement reads it as a temporary view.
+    is_source: bool = False

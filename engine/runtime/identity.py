@@ -63,7 +63,7 @@ class Identity:
         """Returns whether `other` may use the objects of this identity: its owner, the program that acts for it, or its
         owner with more scopes.
 
-        A session keeps its scopes whoever uses it, so that an owner may see and end what a read-only login runs.
+        A session keeps its scopes whoever uses it: an owner may see and end the statements of a read-only login.
         """
         acts = (other.principal, other.real_user, other.scopes) == (self.real_user, None, self.scopes)
         reads = Scope.SQL in other.scopes and other.reading.owner == self.owner

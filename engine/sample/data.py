@@ -198,6 +198,7 @@ def _stock(random: np.random.Generator, products: int) -> SampleTable:
 
 
 def _weather(random: np.random.Generator) -> SampleTable:
+    """Returns one row per city and day: the mean temperature in °C over a year's cycle, and the rain in mm."""
     cities = len(_CITIES)
     day = np.tile(np.arange(DAYS), cities)
     mean = np.repeat([temperature for _, _, _, temperature in _CITIES], DAYS)

@@ -53,7 +53,7 @@ def connectors_folder() -> Path:
 
 
 def installed_jars(folder: Path) -> tuple[Path, ...]:
-    """Returns the jars of the installed connectors whose lists are those of this release, in a fixed order."""
+    """Returns the jars of the installed connectors whose lists belong to this release, in a fixed order."""
     stores = tomllib.loads(_LIST.read_text(encoding="utf-8"))
     return tuple(jar for store, jars in stores.items() for jar in sorted(_place(folder, store, jars).glob("*.jar")))
 
@@ -114,7 +114,7 @@ def _verify(store: str, artifact: str, file: Path, sha256: str) -> None:
         with file.open("rb") as content:
             actual = hashlib.file_digest(content, "sha256").hexdigest()
     except FileNotFoundError as error:
-        raise ConnectorNotInstallable(store, f"Maven did not bring {artifact}") from error
+        raise ConnectorNotInstallable(store, f"Maven did not download {artifact}") from error
     if actual != sha256:
         raise ConnectorNotInstallable(store, f"{artifact} has the SHA-256 {actual}, not {sha256}")
 

@@ -51,6 +51,7 @@ from engine.spark.supervisor import Supervisor
 from engine.spark.variables import parameter_request, read_assignment, read_variables, variables_request
 from engine.spool.spool import Spool
 from engine.sql.query.bodies import BODY_CALL
+from engine.sql.query.source_text import slice_text
 from engine.sql.query.splice import generated_aliases
 from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
@@ -521,11 +522,19 @@ def _request(
 
 def _view_request(view: ViewScan) -> dict[str, Any]:
     parameters = named_by_position(view.parameters) if f":{MARKER}" in view.text else view.parameters
-    return {**asdict(replace(view, parameters=())), "parameters": list(map(parameter_request, parameters))}
+    content = asdict(replace(view, parameters=()))
+    del content["place"]  # for errors, which Python translates
+    if view.frame is not None:
+        del content["frame"]["expressions"]
+    return content | {"parameters": list(map(parameter_request, parameters))}
 
 
 def _translation(plan: ReadPlan, request: StatementRequest) -> Translation:
-    texts = ((plan.text, ""), *((view.text, view.label) for view in plan.views))
+    texts = [(plan.text, "")]
+    for view in plan.views:
+        place = view.label if view.place is None else view.place
+        expressions = view.frame.expressions if view.frame is not None else ()
+        texts += [(view.text, place), *((slice_text(text, 0, len(text)), place) for text in expressions)]
     return Translation(_labels(plan), _reportable_texts(plan, request), texts)
 
 
@@ -535,7 +544,8 @@ def _reportable_texts(plan: ReadPlan, request: StatementRequest) -> frozenset[st
         return None
     if request.profile.hides_texts:
         return frozenset()
-    return frozenset({plan.text, *(view.text for view in plan.views if view.temporary)})
+    expressions = (text for view in plan.views if view.frame is not None for text in view.frame.expressions)
+    return frozenset({plan.text, *(view.text for view in plan.views if view.temporary), *expressions})
 
 
 def _labels(plan: ReadPlan) -> dict[str, str]:

@@ -250,7 +250,7 @@ def _is_own(known: Mapping[str, Any], own_texts: frozenset[str]) -> bool:
     raised_by_check = condition == _RAISED and _RAISED_BY_CHECK.match(_sentence(known["message"], condition))
     if known.get("column") or raised_by_check:
         return True
-    if known.get("text"):
+    if known.get("text") and not known["class"].endswith(".ParseException"):  # no view or policy has a syntax error
         return known["text"] in own_texts
     return bool(condition) and str(known.get("sqlstate"))[:2] not in _OF_DATA
 

@@ -95,9 +95,10 @@ class Issuer:
     def request(
         self, url: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Returns the status and the JSON object of a response; with `form` the request is a POST.
+        """Sends a GET, or a POST with `form`, and returns the status and the JSON object of the response.
 
-        Raises :class:`IssuerUnusable`, also for a redirect.
+        Besides a success it may be 400 or 401, with an error of the token endpoint (RFC 6749, section 5.2). Raises
+        `IssuerUnusable` for any other response, a redirect included, and after `_TIMEOUT_S` seconds.
         """
         self._ensure_encrypted(url)
         body = None if form is None else urlencode(form).encode()

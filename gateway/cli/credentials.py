@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     key.add_argument("file", type=Path, metavar="FILE")
     key.set_defaults(run=_make_key)
     add = commands.add_parser("add", help="add a credential, or replace the one of this name")
-    add.add_argument("name", metavar="NAME", help="what the log and errors call it")
+    add.add_argument("name", metavar="NAME", help="name in the log and in errors")
     add.add_argument("--url", dest="urls", action="append", required=True, help="beginning of URLs that it is for")
     add.set_defaults(run=_add)
     shown = commands.add_parser("list", help="print the credentials without their values")

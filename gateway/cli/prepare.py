@@ -31,7 +31,7 @@ from gateway.observability.log_format import set_up_log
 EXIT_FAILED = 1
 _NOTES = """\
 Connectors come from Maven Central, or the mirror in Maven's settings.xml, and are checked by SHA-256. The Python
-packages for a store come with pip install 'delta-gateway[s3]'. Spark has what it needs for hdfs.
+packages for a store come with pip install 'delta-gateway[s3]'. Spark has the client of hdfs.
 """
 _EXAMPLES = ("delta-gateway prepare", "delta-gateway prepare --with s3")
 # A URL of each store.

@@ -146,5 +146,5 @@ def _read(name: str, key: str, reference: str, environment: Mapping[str, str]) -
         raise RestCatalogInvalid(name, f"{key} is a secret, which file:, env: or systemd: has to lead to")
     found = find_secret(reference, environment)
     if found is None or not found.isprintable():
-        raise RestCatalogInvalid(name, f"{key} leads to nothing")
+        raise RestCatalogInvalid(name, f"{key} has no value")
     return found

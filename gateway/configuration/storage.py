@@ -75,7 +75,7 @@ class StorageSection:
 def use_configured_credentials(
     section: StorageSection, catalog_folder: str, environment: Mapping[str, str] = os.environ
 ) -> None:
-    """Sets this process's credentials: those of the configuration, with which the catalog is opened, and the catalog's.
+    """Sets this process's credentials: the configuration's, with which the catalog is opened, and the catalog's.
 
     Raises `CredentialInvalid`, `CredentialsKeyInvalid`, `CredentialSealed`, and errors from reading secret files.
     """
@@ -92,7 +92,7 @@ def credentials_key(section: StorageSection, environment: Mapping[str, str] = os
         return None
     found = find_secret(section.credentials_key, environment)
     if found is None:
-        raise CredentialsKeyInvalid(f"{section.credentials_key} leads to nothing")
+        raise CredentialsKeyInvalid(f"{section.credentials_key} has no value")
     try:
         key = base64.b64decode(found, validate=True)
     except ValueError as error:
@@ -157,11 +157,11 @@ def _configured(table: CredentialTable, environment: Mapping[str, str]) -> Crede
     def read(key: str, value: str) -> str:
         if not is_reference(value):
             if value and _SECRET.search(key):
-                raise CredentialInvalid(table.name, f"{key} is a secret, which file:, env: or systemd: has to lead to")
+                raise CredentialInvalid(table.name, f"{key} is a secret; refer to it with file:, env: or systemd:")
             return value
         found = find_secret(value, environment)
         if found is None:
-            raise CredentialInvalid(table.name, f"{value} leads to nothing")
+            raise CredentialInvalid(table.name, f"{value} has no value")
         return found
 
     return _credential(table, read)

@@ -1,4 +1,4 @@
-"""`spark.catalog`: each call as statements of the pipeline, so that it shows and changes what SQL would.
+"""The calls of `spark.catalog`, as statements of the pipeline: they show and change the same objects as SQL.
 
 The rows have the columns that clients read by position.
 """
@@ -14,6 +14,7 @@ from catalog.errors import SqlError
 from catalog.names import quote
 from engine.runtime.results import BOOLEAN, STRING, STRINGS, ResultStream, small_result
 from engine.runtime.statement import Statement
+from engine.sql.query.source_text import GeneratedText
 from engine.statements.describe.statement import DescribeSchema, DescribeTable
 from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.show.statement import (
@@ -198,7 +199,7 @@ class CatalogCalls:
 
     def function_exists(self, call: pb2.FunctionExists) -> ResultStream:
         text = f"DESCRIBE FUNCTION {_quoted_function(call)}"
-        return _flag(self._is_built_in(call) or self._tells(lambda: self._rows_of_text(text)))
+        return _flag(self._is_built_in(call) or self._finds(lambda: self._rows_of_text(text)))
 
     def is_cached(self, call: pb2.IsCached) -> ResultStream:
         self._rows(DescribeTable(table_parts=name_parts(call.table_name)))
@@ -219,7 +220,7 @@ class CatalogCalls:
         return _nothing()
 
     def _rows_of_text(self, text: str) -> list[Row]:
-        with ended(self.session, self.session.execute(text), self.is_active) as operation:
+        with ended(self.session, self.session.execute(GeneratedText(text)), self.is_active) as operation:
             return list(rows_of(operation).to_pylist())
 
     def _run_text(self, text: str) -> ResultStream:
@@ -228,9 +229,9 @@ class CatalogCalls:
         return _nothing()
 
     def _exists(self, statement: Statement) -> bool:
-        return self._tells(lambda: self._rows(statement))
+        return self._finds(lambda: self._rows(statement))
 
-    def _tells(self, call: Callable[[], object]) -> bool:
+    def _finds(self, call: Callable[[], object]) -> bool:
         """Returns False if the object of `call` does not exist, or is not visible to the user."""
         try:
             call()
@@ -247,7 +248,7 @@ class CatalogCalls:
         return any(_first(row).lower() == name.lower() for row in self._rows(ShowFunctions(pattern=name, user=False)))
 
     def _drops(self, *parts: str) -> bool:
-        dropped = self._tells(lambda: self._rows(DropView(view_parts=_temporary(parts))))
+        dropped = self._finds(lambda: self._rows(DropView(view_parts=_temporary(parts))))
         self.session.record()
         return dropped
 

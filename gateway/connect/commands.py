@@ -16,6 +16,7 @@ from catalog.errors import SqlError
 from catalog.names import quote
 from engine.runtime.results import BOOLEAN, STRING, ResultStream, empty_result, small_result
 from engine.sql.query.dataframes import dataframe_query
+from engine.sql.query.source_text import GeneratedText
 from engine.statements.describe.statement import DescribeQuery, DescribeTable
 from engine.statements.views.statement import CreateView, DropView
 from gateway.connect.catalog_calls import CatalogCalls
@@ -143,12 +144,12 @@ class Statements:
     ) -> Operation:
         """Starts a statement that reads a DataFrame by the name of a temporary view."""
         name = f"{_SOURCE}{uuid.uuid4().hex}"
-        plan = plan_of(relation)
+        plan = replace(plan_of(relation), is_source=True)
         view = CreateView(view_parts=(name,), query=dataframe_query(plan), frame=plan, temporary=True)
         run_call(self.session, view, self.is_active)
         try:
             wanted = WantedResult(has_counts=has_counts)
-            operation = self._execute(Query(text_of(quote(name))), wanted, whole if has_counts else None)
+            operation = self._execute(Query(GeneratedText(text_of(quote(name)))), wanted, whole if has_counts else None)
         except BaseException:
             self._drop_view(name)
             raise
@@ -170,9 +171,9 @@ class Statements:
                 has_counts=True,
             )
         if change.returned is None:
-            return self._execute(Query(change.text), WantedResult(has_counts=True), whole)
+            return self._execute(Query(GeneratedText(change.text)), WantedResult(has_counts=True), whole)
         row = small_result({"identifier": STRING}, [(change.returned,)])
-        return self._execute(Query(change.text), WantedResult(), lambda stream: replace(row, on_close=stream.close))
+        return self._execute(Query(GeneratedText(change.text)), WantedResult(), lambda stream: replace(row, on_close=stream.close))
 
     def _analyzed(self, relation: pb2.Relation) -> Started:
         """Checks a query, which the client sends again when it needs the rows."""

@@ -73,6 +73,7 @@ _CLASSES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("22003", (_ARITHMETIC,)),
     ("22007", (_DATE_TIME,)),
     ("22008", (_DATE_TIME,)),
+    ("21", (_ANALYSIS,)),
     ("22", (_RUNTIME,)),
     ("42", (_ANALYSIS,)),
     ("0A", (_ANALYSIS,)),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.names import quote
 from engine.runtime.parameters import Parameter
+from engine.sql.query.source_text import GeneratedText
 from gateway.connect.literals import parameters_of
 from gateway.connect.proto import pb2
 
@@ -45,7 +46,7 @@ def sql_input(sql: pb2.SQL) -> Input:
 
 
 def read_input(read: pb2.Read) -> Input:
-    """Returns the text of `spark.read`. Raises `ConnectFeatureNotSupported` for what runs code or streams."""
+    """Returns the text of `spark.read`. Raises `ConnectFeatureNotSupported` for streams and sources that run code."""
     if read.is_streaming:
         raise ConnectFeatureNotSupported(_STREAMING, _STREAMING_ADVICE)
     match read.WhichOneof("read_type"):
@@ -111,7 +112,11 @@ def _files_input(source: pb2.Read.DataSource) -> Input:
     if source.schema:
         arguments.append(f"schema => {text_literal(source.schema)}")
     arguments += [f"{_option_name(key)} => {text_literal(value)}" for key, value in sorted(options.items())]
-    return Input(f"SELECT * FROM read_files({', '.join(arguments)})")
+    return _generated(f"SELECT * FROM read_files({', '.join(arguments)})")
+
+
+def _generated(text: str) -> Input:
+    return Input(GeneratedText(text))
 
 
 def _option_name(key: str) -> str:
@@ -133,10 +138,10 @@ def _table_input(name: str, given: Mapping[str, str]) -> Input:
     if version is not None and timestamp is not None:
         raise ConnectPlanInvalid("versionAsOf and timestampAsOf exclude each other")
     if version is not None:
-        return Input(f"SELECT * FROM {name} VERSION AS OF {_version(version)}")
+        return _generated(f"SELECT * FROM {name} VERSION AS OF {_version(version)}")
     if timestamp is not None:
-        return Input(f"SELECT * FROM {name} TIMESTAMP AS OF {text_literal(timestamp)}")
-    return Input(f"SELECT * FROM {name}")
+        return _generated(f"SELECT * FROM {name} TIMESTAMP AS OF {text_literal(timestamp)}")
+    return _generated(f"SELECT * FROM {name}")
 
 
 def _feed_input(name: str, options: dict[str, str]) -> Input:
@@ -148,7 +153,7 @@ def _feed_input(name: str, options: dict[str, str]) -> Input:
         raise ConnectPlanInvalid("a change feed requires startingVersion or startingTimestamp")
     end = _bound(bounds, "ending")
     last = "" if end is None else f", {end}"
-    return Input(f"SELECT * FROM table_changes({text_literal(name)}, {start}{last})")
+    return _generated(f"SELECT * FROM table_changes({text_literal(name)}, {start}{last})")
 
 
 def _bound(bounds: Mapping[str, str], prefix: str) -> str | None:

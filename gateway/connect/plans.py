@@ -2,7 +2,7 @@
 
 The protobuf message is walked by its descriptors. Each leaf that names something is replaced by the named table
 `gateway_input_N`, and its SQL text becomes an input of the plan, which is bound and authorized as any query. Kinds of
-relations and expressions are an allow-list: those that run a client's code, that belong to features of Spark without
+relations and expressions are an allow-list. Kinds that run a client's code, that belong to features of Spark without
 governance, or that are newer than this server are rejected with an error that names them, as are unknown fields.
 
 A plan that is one SQL relation, or one table, is not sent to Spark's planner: it is its SQL text.
@@ -38,7 +38,7 @@ _INPUTS_MAX = 1000
 
 _FUNCTIONS = "Use SQL functions, or a query."
 _CACHE = "Large local data is sent within the plan."
-# Kinds without governance, by the names of their fields: the feature, and what to use instead.
+# Kinds without governance, by the names of their fields: the feature, and the alternative to it.
 _REFUSED: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "map_partitions": ("mapInPandas or mapInArrow", _FUNCTIONS),
@@ -147,7 +147,10 @@ def plan_of(relation: pb2.Relation) -> DataFramePlan:
     walk = _Walk()
     walk.replace_leaves(replaced, 0)
     return DataFramePlan(
-        plan=replaced.SerializeToString(), inputs=tuple(walk.inputs), description=f"DataFrame: {_describe(relation)}"
+        plan=replaced.SerializeToString(),
+        inputs=tuple(walk.inputs),
+        description=f"DataFrame: {_describe(relation)}",
+        expressions=tuple(walk.expressions),
     )
 
 
@@ -199,9 +202,10 @@ def _decompress(compressed: pb2.Plan.CompressedOperation) -> pb2.Relation | pb2.
 
 @dataclass(slots=True)
 class _Walk:
-    """Checks a relation, and replaces its leaves by inputs."""
+    """Checks a relation, replaces its leaves by inputs, and collects the SQL texts of its expressions."""
 
     inputs: list[PlanInput] = field(default_factory=list)
+    expressions: list[str] = field(default_factory=list)
 
     def replace_leaves(self, message: Message, depth: int) -> None:
         if depth > _DEPTH_MAX:
@@ -210,6 +214,8 @@ class _Walk:
         if isinstance(message, pb2.Relation) and (found := _leaf_input(message)) is not None:
             self._replace(message, found)
             return
+        if isinstance(message, pb2.Expression) and message.HasField("expression_string"):
+            self.expressions.append(message.expression_string.expression)
         for descriptor, value in message.ListFields():
             if descriptor.message_type is None:
                 continue

@@ -5,7 +5,7 @@ server that has the operation, and nothing is kept per response: rows are read a
 
     <operation id>.<index>.<next row>.<rows>.<chunk>
 
-`index` counts from 0; `rows` and `chunk` are those of a batch that was divided into chunks, of which `chunk` was sent.
+`index` counts from 0. A batch of `rows` rows may be divided into chunks, of which `chunk` was sent.
 """
 
 from __future__ import annotations

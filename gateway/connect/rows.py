@@ -1,7 +1,7 @@
 """Result rows as Spark Connect sends them: one Arrow IPC stream with one batch for each response. Pure.
 
-Arrow's types are those of Spark's own results; a variant, which results have as JSON text, is a struct of its two
-binaries.
+Columns have the Arrow types of Spark's own results. A variant, which is JSON text in results, is sent as a struct of
+its two binaries.
 """
 
 from __future__ import annotations

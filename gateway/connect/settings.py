@@ -1,7 +1,7 @@
 """The Config call: a session's settings, as SET and RESET change them.
 
-Clients also read settings of Spark by which they choose how to send data and what to show. `CLIENT_SETTINGS` has those
-that no session of this server can change.
+Clients also read settings of Spark by which they choose how to send and show data. `CLIENT_SETTINGS` contains the
+settings that no session of this server can change.
 """
 
 from __future__ import annotations

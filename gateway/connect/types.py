@@ -1,7 +1,7 @@
 """SQL types as messages of Spark Connect, and back as DDL.
 
-A result's field has its SQL type in Spark's spelling and its Arrow type. The spelling has what Arrow lacks (`varchar`,
-intervals, variant), and Arrow's nested fields have the names, which the spelling does not quote.
+A result's field has its SQL type in Spark's spelling and its Arrow type. The spelling has types that Arrow
+lacks (`varchar`, intervals, variant), and Arrow's nested fields have the names, which the spelling does not quote.
 """
 
 from __future__ import annotations

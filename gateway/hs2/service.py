@@ -356,7 +356,10 @@ class Service:
     # ----------------------------------------------------------------------------------------------------- results
 
     def get_result_set_metadata(self, request: Any, client: Client) -> Any:
-        """Returns the columns as soon as a running query is analyzed: hive-jdbc's executeAsync requests them then."""
+        """Returns the result's columns, for a running query as soon as it is analyzed.
+
+        Waits up to `COLUMNS_S` seconds for that: hive-jdbc's executeAsync requests the columns before the query ends.
+        """
         session, operation = self._operation(request, client)
         form = self._form(session, operation)
         if form.may_link:

@@ -7,9 +7,9 @@
     GET /api/2.1/unity-catalog/volumes?catalog_name=&schema_name=         /volumes/{catalog.schema.volume}
 
 Lists have pages: `max_results` (0 and none: the server's page) and `page_token`, the name after which a page begins, so
-that no page repeats or omits an object because others were created or dropped in between. The fields are those that
-Databricks' SDKs, its Terraform provider and the client of the open-source Unity Catalog read. Of a full name, the first
-two dots separate catalog, schema and object.
+that no page repeats or omits an object because others were created or dropped in between. Objects have the fields
+that Databricks' SDKs, its Terraform provider and the client of the open-source Unity Catalog read. The first two dots
+of a full name separate catalog, schema and object.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class _Catalog:
         return True
 
     def _described(self, session: Session, entry: Json, omits: Mapping[str, bool], *, must_open: bool = False) -> Json:
-        """Returns a table with what its log has; one that cannot be read has the catalog's part alone in a list."""
+        """Returns a table with the fields of its log; in a list, an unreadable table has the catalog's fields only."""
         table = _table(entry)
         try:
             if not omits["properties"]:

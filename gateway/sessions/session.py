@@ -170,7 +170,8 @@ class Session:
             return through(stream) if through else stream
 
         streams = wanted.streams and wanted.row_limit is None
-        shown = text.description if isinstance(text, DataFramePlan) else text
+        # Records take plain text, not the subclasses that map positions.
+        shown = text.description if isinstance(text, DataFramePlan) else str(text)
         operation = self._operation(shown, run, whole=through is not None, streams=streams, operation_id=operation_id)
         operation.is_text = isinstance(text, str)
         operation.requested = requested

@@ -163,7 +163,7 @@ class StateFolder:
             try:
                 version = json.loads(path.read_text())["version"]
             except (ValueError, KeyError, TypeError) as error:
-                raise StateFolderNotUsable(str(path), "it is not the format's file") from error
+                raise StateFolderNotUsable(str(path), "it contains no format version") from error
             if version != FORMAT_VERSION:
                 raise StateFormatNotSupported(str(self.path), str(version), FORMAT_VERSION)
             return
@@ -184,7 +184,7 @@ class StateFolder:
             made.unlink()
         key = path.read_bytes()
         if len(key) != KEY_BYTES:
-            raise StateFolderNotUsable(str(path), "it is not the key's file")
+            raise StateFolderNotUsable(str(path), "it contains no valid key")
         return key
 
     def locate(self, key: str, own: Path) -> SessionPlace | None:

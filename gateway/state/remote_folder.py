@@ -1,16 +1,16 @@
-"""A state folder in an object store: what `folder.py` has on a disk, with put-if-absent as the only kind of write.
+"""A state folder in an object store: the content of `folder.py`, with put-if-absent as the only kind of write.
 
     format.json                         the format's version
     key                                 the key by which gateways sign the requests that they forward
     log-ins/                            logins with a cookie (`remote_log_ins.py`)
     leases/<gateway>-<number>.json      a gateway's lease (`remote_lease.py`)
-    records/, results/                  what its sessions have recorded (`replica.py`)
+    records/, results/                  the records of its sessions (`replica.py`)
 
-A gateway has its sessions in a local folder, as on a disk, and stores what it appends. Taking over a gateway writes its
-content into such a folder. Ids of sessions begin with the id of the gateway where they were opened, so the leases show
-the owner of each id, and no request is needed for that.
+A gateway has its sessions in a local folder, as on a disk, and stores the appended records. A take-over writes the
+content of a gateway into such a folder. Ids of sessions begin with the id of the gateway that opened them, so that the
+leases show the owner of each id without another request.
 
-Requests in a minute: 30 to renew the lease, 60 to list the leases, 30 for each other gateway's lease, and those of the
+Requests in a minute: 30 to renew the lease, 60 to list the leases, 30 for each other gateway's lease, and those for
 batches: at most 60 while no client waits for one, and at most 1,200 otherwise.
 """
 
@@ -117,7 +117,7 @@ class RemoteFolder:
         try:
             version = json.loads(self.files.read(_FORMAT))["version"]
         except (ValueError, KeyError, TypeError) as error:
-            raise StateFolderNotUsable(f"{self.path}/{_FORMAT}", "it is not the format's file") from error
+            raise StateFolderNotUsable(f"{self.path}/{_FORMAT}", "it contains no format version") from error
         if version != FORMAT_VERSION:
             raise StateFormatNotSupported(self.path, str(version), FORMAT_VERSION)
 
@@ -125,7 +125,7 @@ class RemoteFolder:
         self.files.create(_KEY, secrets.token_bytes(KEY_BYTES))
         key = self.files.read(_KEY)
         if len(key) != KEY_BYTES:
-            raise StateFolderNotUsable(f"{self.path}/{_KEY}", "it is not the key's file")
+            raise StateFolderNotUsable(f"{self.path}/{_KEY}", "it contains no valid key")
         return key
 
     def take_own(self, on_lost: Callable[[], None]) -> RemoteLease:
@@ -190,7 +190,7 @@ class RemoteFolder:
         ]
 
     def refresh(self) -> None:
-        """Reads the leases that have changed, and removes those that were taken over long ago. Raises OSError."""
+        """Reads the leases that have changed, and removes leases that were taken over long ago. Raises OSError."""
         self._refreshed = now_s()
         newest: dict[str, int] = {}
         for name in self.files.names(LEASES):
@@ -354,7 +354,7 @@ class RemoteFolder:
 class TakenRemote:
     """Another process's content, which this process now owns, in a local folder.
 
-    `batches` are the names of its objects, and `unused` those of its results, with their parts, that no session names.
+    `batches` are the names of its objects; `unused` are its results, with their parts, that no session names.
     """
 
     folder: RemoteFolder

@@ -1,6 +1,6 @@
 """A gateway's lease in an object store: objects with ascending numbers, each created only if it is absent.
 
-    leases/<gateway>-<number>.json    what the gateway shows to the others, see `Shown`
+    leases/<gateway>-<number>.json    the state that the gateway shows to the others, see `Shown`
 
 The owner renews its lease by the next number, and deletes the former one. Another gateway takes it over in the same way
 (`Shown.taker`), so only one of the two can succeed, and the other learns it. The taker leaves its object for

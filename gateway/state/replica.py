@@ -100,7 +100,7 @@ class Replica:
         self._files, self._name, self._folder = files, name, folder
         # Called every second.
         self.on_tick: Callable[[], None] = lambda: None
-        # Guards the fields below it, and wakes the thread and those that wait.
+        # Guards the fields below it, and wakes the thread and the waiting callers.
         self._changed = threading.Condition()
         self._entries: list[Entry] = []
         self._results: set[str] = set()
@@ -201,7 +201,7 @@ class Replica:
             self._stored = max(self._stored, batch.end)
             self._is_silent = False
             self._changed.notify_all()
-        for number in batch.replaced:  # the oldest first: what follows an entry must not be removed before it
+        for number in batch.replaced:  # oldest first: no entry may remain without its later ones
             self._files.delete(batch_path(self._name, number))
             del self._keys[number]
 

@@ -224,7 +224,7 @@ def test_releases_with_and_without_ids_of_statements_share_a_store(tmp_path: Pat
     change(former, "s1")
     clock.ms += 10
     newer = FileStore(open_files(str(tmp_path)), clock)
-    # What the former release did at its last change is not known, but nothing was changed after that.
+    # The last change of the former release is unknown, but nothing was changed after it.
     assert newer.find_change("a", clock.ms - 9) == ChangeSearch(is_found=False, is_complete=True)
     assert newer.find_change("a", clock.ms - 10) == ChangeSearch(is_found=False, is_complete=False)
     change(newer, "s2", "a")

@@ -1,4 +1,4 @@
-"""A program of pyspark-client in an environment of its own: prints what it read as JSON.
+"""A program of pyspark-client in an environment of its own: prints the rows as JSON.
 
 Arguments: the address, `sc://…`, and a schema for its tables.
 """

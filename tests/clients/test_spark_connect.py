@@ -9,6 +9,7 @@ from typing import Any
 
 import pyspark.sql.connect.functions as F
 import pytest
+from pyspark.errors.exceptions.base import PySparkException
 from pyspark.errors.exceptions.connect import (
     AnalysisException,
     ArithmeticException,
@@ -25,6 +26,7 @@ from tests.clients.fix_server import RealServer
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
 SCHEMA = "remote"
+UNRESOLVED = "UNRESOLVED_COLUMN.WITH_SUGGESTION"
 
 
 @pytest.fixture(scope="module")
@@ -287,6 +289,49 @@ def test_error_has_its_class_condition_and_state(spark: SparkSession, text: str)
     with pytest.raises(kind) as caught:
         spark.sql(text).collect()
     assert (caught.value.getCondition(), caught.value.getSqlState()) == (condition, state)
+
+
+# A failing call → its condition, and the summary of its query context; None: it has none.
+PLACES: dict[str, tuple[Callable[[SparkSession], Any], str, str | None]] = {
+    "query": (
+        lambda s: s.sql("SELECT id,\n nope FROM people").collect(),
+        UNRESOLVED,
+        "line 2, column 2\n nope FROM people\n ^",
+    ),
+    "plan over a query": (
+        lambda s: s.sql("SELECT\n 1 / (id - 1) AS x FROM people").filter("x > 0").collect(),
+        "DIVIDE_BY_ZERO",
+        "line 2, column 2\n 1 / (id - 1) AS x FROM people\n ^",
+    ),
+    "expression": (
+        lambda s: s.table("people").filter("id = nope").collect(),
+        UNRESOLVED,
+        "line 1, column 6\nid = nope\n     ^",
+    ),
+    "expression of a write": (
+        lambda s: s.table("people").selectExpr("1 / (id - 1) AS x").write.saveAsTable("fractions"),
+        "DIVIDE_BY_ZERO",
+        "line 1, column 1\n1 / (id - 1) AS x\n^",
+    ),
+    "table": (lambda s: s.table("missing").collect(), "TABLE_OR_VIEW_NOT_FOUND", None),
+    "path": (lambda s: s.read.csv("/missing").collect(), "PATH_NOT_ALLOWED", None),
+    "write": (lambda s: s.table("people").write.saveAsTable("people"), "TABLE_OR_VIEW_ALREADY_EXISTS", None),
+    "columns of a write": (
+        lambda s: s.range(1).selectExpr("id", "1 AS a", "2 AS b", "3 AS c").write.insertInto("people"),
+        "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_error_shows_its_place_in_the_texts_of_the_program_only(spark: SparkSession, case: str) -> None:
+    call, condition, summary = PLACES[case]
+    with pytest.raises(PySparkException) as caught:
+        call(spark)
+    contexts = [context.summary() for context in caught.value.getQueryContext()]
+    assert (caught.value.getCondition(), contexts) == (condition, [] if summary is None else [summary])
+    assert "connect_source" not in str(caught.value) and "gateway_input" not in str(caught.value)
 
 
 REJECTED: dict[str, tuple[Callable[[Any], Any], str]] = {

@@ -1,4 +1,4 @@
-"""Browses with the client of the open-source Unity Catalog, in its own environment; prints what it finds as JSON."""
+"""Browses with the client of the open-source Unity Catalog, in its own environment; prints the objects as JSON."""
 
 import asyncio
 import json

@@ -88,7 +88,7 @@ def pod(manifests: list[Manifest]) -> Any:
 
 
 def variables(manifests: list[Manifest], name: str = "gateway-delta-gateway-0") -> dict[str, str]:
-    """Returns a container's variables, with those in parentheses replaced as Kubernetes does."""
+    """Returns a container's variables, with references in parentheses replaced as Kubernetes does."""
     (container,) = pod(manifests)["containers"]
     return {each["name"]: each["value"].replace("$(POD_NAME)", name) for each in container["env"] if "value" in each}
 

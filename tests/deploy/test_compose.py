@@ -106,7 +106,7 @@ def test_haproxy_accepts_its_configuration() -> None:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """Returns a folder with the secrets and the state that setup makes; `chown` only writes what it was given."""
+    """Returns a folder with the secrets and the state that setup makes; `chown` only writes its arguments."""
     for name in ("secrets", "state", "bin"):
         (tmp_path / name).mkdir()
     (tmp_path / "bin" / "chown").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/owners\n')

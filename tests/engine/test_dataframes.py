@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from pyspark.sql.connect.window import Window
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from catalog.errors import SqlError
+from catalog.errors import Position, SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.dataframe import DataFramePlan, PlanInput
 from engine.runtime.identity import Identity
@@ -21,6 +22,7 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.statement import Statement
 from engine.spark.session import SparkDriver
 from engine.sql.query.dataframes import dataframe_query
+from engine.sql.query.source_text import GeneratedText
 from engine.sql.query.values import ExplainMode
 from engine.statements.describe.statement import DescribeQuery
 from engine.statements.explain.statement import Explain
@@ -291,6 +293,43 @@ def test_error_in_a_dataframe_names_the_column(session: LakeSession) -> None:
     assert condition(session, plan(input_table(), "SELECT * FROM nothing")) == "TABLE_OR_VIEW_NOT_FOUND"
 
 
+@pytest.mark.parametrize(
+    ("expression", "condition", "column"),
+    [("a + nope", "UNRESOLVED_COLUMN.WITH_SUGGESTION", 5), ("a, ", "PARSE_SYNTAX_ERROR", 2), ("1 / (a - 2)", None, 1)],
+)
+def test_error_in_an_expression_has_its_position_there(
+    session: LakeSession, expression: str, condition: str | None, column: int
+) -> None:
+    frame = plan(input_table().select(F.expr(expression)), "SELECT * FROM t")
+    with pytest.raises(SqlError) as caught:
+        rows(session, replace(frame, expressions=(expression,)))
+    assert caught.value.condition == (condition or "DIVIDE_BY_ZERO")
+    excerpt = f"{expression}\n{' ' * (column - 1)}^"
+    assert caught.value.position == Position(line=1, column=column, excerpt=excerpt)
+
+
+def test_runtime_error_in_an_input_has_its_position_there(session: LakeSession) -> None:
+    frame = plan(input_table().filter("x > 0"), "SELECT a,\n 1 / (a - 2) AS x FROM t")
+    position = Position(line=2, column=2, excerpt=" 1 / (a - 2) AS x FROM t\n ^")
+    with pytest.raises(SqlError) as caught:
+        rows(session, frame)
+    assert (caught.value.condition, caught.value.position) == ("DIVIDE_BY_ZERO", position)
+    create(session, "fractions", frame)
+    with pytest.raises(SqlError) as caught:
+        rows(session, "SELECT x FROM fractions")
+    assert caught.value.position == replace(position, view="`system`.`session`.`fractions`")
+
+
+def test_error_in_a_generated_input_has_no_position(session: LakeSession) -> None:
+    for text, position in (
+        ("SELECT * FROM missing", Position(line=1, column=15, excerpt="SELECT * FROM missing\n              ^")),
+        (GeneratedText("SELECT * FROM missing"), None),
+    ):
+        with pytest.raises(SqlError) as caught:
+            rows(session, text)
+        assert (caught.value.condition, caught.value.position) == ("TABLE_OR_VIEW_NOT_FOUND", position)
+
+
 def test_temporary_view_over_a_dataframe_is_read_by_sql(session: LakeSession) -> None:
     create(session, "w", plan(input_table().filter("a > 1").select("a", "b"), T))
     assert rows(session, "SELECT w.a, count(*) FROM w JOIN t USING (a) GROUP BY 1 ORDER BY 1") == [(2, 1), (3, 1)]
@@ -365,10 +404,11 @@ def test_session_with_a_view_over_a_dataframe_continues_in_another_process(
         alias=("v",),
         parameters=(Parameter(name="low", value="1", sql_type="int"),),
     )
-    create(session, "v", plan(input_table().select("a"), T))
-    create(session, "w", plan(input_table().select("v.a").orderBy("a"), low))
+    create(session, "v", plan(input_table().select("a"), GeneratedText(T)))
+    create(session, "w", replace(plan(input_table().select("v.a").orderBy("a"), low), expressions=("a",)))
     run(session, "CREATE OR REPLACE TEMPORARY VIEW v AS SELECT 0 AS a")
     saved = json.loads(json.dumps(session.saved_state()))
+    assert saved["temporary_views"][-1]["frame"]["plan"]["expressions"] == ["a"]
     restored = engine.restore_session(Identity("ann"), saved)
     assert rows(restored, "SELECT * FROM w") == [(2,), (3,)] == rows(session, "SELECT * FROM w")
     assert json.loads(json.dumps(restored.saved_state())) == saved

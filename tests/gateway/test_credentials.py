@@ -125,8 +125,8 @@ def test_the_longest_url_counts() -> None:
         ('secret_access_key = "plain"', "secret_access_key is a secret"),
         ('options = {account_token = "plain"}', "account_token is a secret"),
         ('hadoop = {"fs.x.password" = "plain"}', "fs.x.password is a secret"),
-        ('secret_access_key = "env:MISSING"', "env:MISSING leads to nothing"),
-        ('secret_access_key = "systemd:x"', "systemd:x leads to nothing"),
+        ('secret_access_key = "env:MISSING"', "env:MISSING has no value"),
+        ('secret_access_key = "systemd:x"', "systemd:x has no value"),
         ('secret_access_key = "file:/nowhere/at/all"', "/nowhere/at/all"),
         (
             'hadoop = {a = "1"}\n[[storage.credentials]]\nname = "d"\nurls = ["s3a://x"]\nhadoop = {a = "2"}',

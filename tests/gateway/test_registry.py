@@ -116,7 +116,7 @@ def test_closing_a_session_ends_what_it_runs_and_frees_its_place(make: Maker) ->
     registry.open_session(Identity("bob"))
 
 
-def test_an_owner_uses_what_a_read_only_login_runs_and_the_scope_stays(make: Maker) -> None:
+def test_owner_continues_session_of_read_only_login_within_its_scope(make: Maker) -> None:
     registry = make()
     session = registry.open_session(ANN.reading)
     operation = session.execute("SLEEP 30")

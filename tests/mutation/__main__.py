@@ -78,6 +78,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--processes", type=int, default=2)
     options.add_argument("--again", action="store_true", help="only the mutants that survived the last run")
+    options.add_argument("--resume", action="store_true", help="go on after an interrupted run with the same options")
     options.add_argument("--verbose", action="store_true", help="print which test noticed which mutant")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -99,11 +100,19 @@ def mutate(package: str, arguments: argparse.Namespace) -> None:
     survivors = ROOT / ".mutation" / f"{package}-survivors.json"
     again = [tuple(key) for key in json.loads(survivors.read_text())] if arguments.again else None
     tried = [mutant for mutant in mutants if mutant.key not in known and (again is None or mutant.key in again)]
-    trials = [_trial(recording, mutant.path, mutant.line, mutant.source) for mutant in tried]
+    journal = ROOT / ".mutation" / f"{package}-outcomes.jsonl"
+    if not arguments.resume:
+        journal.unlink(missing_ok=True)
+    results = dict(json.loads(line) for line in journal.read_text().splitlines()) if journal.exists() else {}
     counts = Counter({"equivalent": sum(mutant.key in known for mutant in mutants)})
-    survived = []
+    counts.update(_kind(results[mutant.identity]) for mutant in tried if mutant.identity in results)
+    survived = [mutant.key for mutant in tried if results.get(mutant.identity) == SURVIVED]
+    tried = [mutant for mutant in tried if mutant.identity not in results]
+    trials = [_trial(recording, mutant.path, mutant.line, mutant.source) for mutant in tried]
     for index, found in outcomes(trials, arguments.processes):
-        counts[found if found in (SURVIVED, TIMEOUT) else "noticed"] += 1
+        with journal.open("a") as file:
+            print(json.dumps([tried[index].identity, found]), file=file)
+        counts[_kind(found)] += 1
         survived += [tried[index].key] if found == SURVIVED else []
         if arguments.verbose or found == SURVIVED:
             print(f"{tried[index]}\n    {found} ({len(trials[index].tests)} tests)", flush=True)
@@ -114,6 +123,10 @@ def mutate(package: str, arguments: argparse.Namespace) -> None:
     number = counts.total() - counts["equivalent"]
     share, minutes = counts[SURVIVED] / max(number, 1), (time.monotonic() - began) / 60
     print(f"{package}: {share:.1%} of {number} survived, {minutes:.0f} minutes, {dict(counts)}", flush=True)
+
+
+def _kind(outcome: str) -> str:
+    return outcome if outcome in (SURVIVED, TIMEOUT) else "noticed"
 
 
 def _trial(recording: Recording, path: str, line: int, source: str) -> Trial:

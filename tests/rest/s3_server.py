@@ -3,7 +3,7 @@ use. `--of URL` instead of the folder: a proxy for another store, with the same 
 
 It checks each request's signature (version 4), its session token, and that the key is for the object
 (`tests.rest.s3_keys`): anything else is 403. With `--unconditional`, puts ignore `If-None-Match`, as in old stores.
-GET /-/requests returns which key requested what, and the status; POST
+GET /-/requests returns each request with its access key and status; POST
 /-/slow sets the number of seconds that each object GET waits, and POST /-/distance those that each request takes. GET
 /-/round-trips returns how many requests followed one another since the last call: requests at the same time count as
 one. POST /-/faults sets faults: a JSON list with

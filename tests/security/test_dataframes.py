@@ -1,4 +1,4 @@
-"""DataFrame plans read what their user may read, and contain nothing else than queries over their inputs."""
+"""DataFrame plans read the objects that their user may read, and contain only queries over their inputs."""
 
 from __future__ import annotations
 
@@ -103,6 +103,18 @@ def test_error_of_a_visible_row_shows_no_value_below_a_policy(people: People) ->
     with pytest.raises(SqlError) as caught:
         rows(people, "eve", frame)
     assert caught.value.condition == "CAST_INVALID_INPUT" and "'a'" not in caught.value.message
+
+
+@pytest.mark.parametrize("expression", ["amount + nope", "cast(tenant AS INT)"])
+def test_error_in_an_expression_over_a_policy_is_reported_as_in_sql(people: People, expression: str) -> None:
+    frame = replace(plan(input_table().select(F.expr(expression)), ORDERS), expressions=(expression,))
+    in_sql = people.refuse("eve", f"SELECT\n{expression} FROM shop.orders")
+    with pytest.raises(SqlError) as caught:
+        rows(people, "eve", frame)
+    assert in_sql.position is not None and in_sql.position.line == 2
+    excerpt = in_sql.position.excerpt.replace(" FROM shop.orders", "")
+    assert caught.value.position == replace(in_sql.position, line=1, excerpt=excerpt)
+    assert caught.value.message == in_sql.message.replace("(line 2", "(line 1")
 
 
 def test_input_requires_privileges_of_the_session(people: People) -> None:
@@ -235,7 +247,7 @@ def with_unknown_field(message: Any) -> Any:
     return proto.Relation.FromString(message.SerializeToString() + b"\xb8\x3e\x01")
 
 
-# Pairs of a message, and an allowed one that differs in what is rejected.
+# Pairs of a message, and an allowed one that differs in the rejected part.
 ATTACKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
     "table in expression text": (
         lambda: text("(SELECT max(n) FROM shop.secret)"), "UNSUPPORTED_RELATION", lambda: text("abs(n)")

@@ -1,6 +1,6 @@
 """The model: an object store, and the statements of gateways as the requests that they send one after the other.
 
-The requests are those that `tests/stores/test_requests.py` counts. A commit is a conditional put, which succeeds for
+`tests/stores/test_requests.py` counts the same requests. A commit is a conditional put, which succeeds for
 one writer of each version; a loser lists and reads the winning commits, and puts the next version
 (`engine/concurrency/retry.py`). Writers of one gateway on one table wait for each other. A change of the catalog is a
 put of the object, then a conditional put of the generation; a loser lists, and reads the generation and the objects
@@ -48,7 +48,7 @@ class StoreOptions:
 
 @dataclass
 class Store:
-    """The store; `sent` counts requests, `refused` those beyond a limit."""
+    """The store; `sent` counts requests, `refused` requests beyond a limit."""
 
     clock: Clock
     options: StoreOptions
@@ -102,7 +102,7 @@ class Outcome:
 
 @dataclass
 class Lake:
-    """The versions in the store, and what each gateway has seen of them."""
+    """The versions in the store, and the newest one that each gateway has seen."""
 
     clock: Clock
     store: Store

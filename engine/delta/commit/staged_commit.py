@@ -80,8 +80,8 @@ class StagedCommit:
         Without the operation's own word a commit with no file would count as one: a REPLACE TABLE of an empty table
         would leave rows that were added meanwhile.
         """
-        only_moves_rows = self.is_compaction and not self.description.changes_data
-        return IsolationLevel.SNAPSHOT_ISOLATION if only_moves_rows else of_table
+        moves_rows_only = self.is_compaction and not self.description.changes_data
+        return IsolationLevel.SNAPSHOT_ISOLATION if moves_rows_only else of_table
 
 
 def adds_of(actions: Iterable[Add]) -> RecordBatch:

@@ -94,11 +94,12 @@ class ChangeFeed:
 def load_change_feed(
     table: Snapshot, times: CommitTimes, versions: range, load: Callable[[int], Snapshot]
 ) -> ChangeFeed:
-    """Loads the changes in `versions`.
+    """Returns the change feed of a range of versions ("Add CDC File"): change files, and data files of other versions.
 
-    `table` is the newest snapshot, `times` belong to it, `load` returns older snapshots. Raises `ChangeDataMissing`,
-    `IncompatibleSchemaChange`, `IncompatibleDataSchema`, `UnsupportedReaderFeatures`, `UnsupportedTypeChange`,
-    `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and the errors of `load_changes`.
+    `table` is the newest snapshot, `times` are its commits' times, `load` returns older snapshots. Raises
+    `ChangeDataMissing`, `IncompatibleSchemaChange`, `IncompatibleDataSchema`, `UnsupportedReaderFeatures`,
+    `UnsupportedTypeChange`, `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and the errors of
+    `load_changes`.
     """
     changed = ChangedFiles(table.storage, versions)
     configs: list[tuple[int, DeltaConfig]] = []

@@ -177,6 +177,10 @@ class FileMetadataStore:
         return committed
 
     def _put(self, version: int, name: str, value: Json, data: bytes) -> LoadedMetadata | None:
+        """Writes a metadata file by put-if-absent; returns None if another commit has the version.
+
+        Raises `ConcurrentDrop`, `IcebergCommitFailed`, `CommitOutcomeUnknown`, and the errors of `read_metadata`.
+        """
         root = self.storage.root
         metadata = read_metadata(value, name, root)  # never write metadata that cannot be read back
         try:

@@ -30,10 +30,14 @@ class FrameInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameScan:
-    """A DataFrame plan over relations of the statement; `plan` is a `spark.connect.Relation` in base64."""
+    """A DataFrame plan over relations of the statement; `plan` is a `spark.connect.Relation` in base64.
+
+    `expressions` are the SQL texts in it, such as that of `df.filter("a > 1")`.
+    """
 
     plan: str
     inputs: tuple[FrameInput, ...]
+    expressions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +70,8 @@ class ViewScan:
     # Values for the markers in its text.
     parameters: tuple[Parameter, ...] = ()
     frame: FrameScan | None = None
+    # The view that positions in its text name: empty for a text of the statement itself; None: the label.
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,7 +95,7 @@ def _with_pairs(kind: DataType) -> DataType:
 
 
 def _replace_leaves(kind: DataType, replace: Callable[[DataType], DataType]) -> DataType:
-    """Returns a type without maps, with its leaf types replaced."""
+    """Returns a type with its leaf types replaced; a map counts as a leaf."""
     match kind:
         case StructType(fields):
             return StructType(

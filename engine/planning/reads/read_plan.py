@@ -261,11 +261,14 @@ class Reading:
 
     def _frame(self, view: BoundView, entry: FrameView) -> str:
         """Adds a DataFrame after its inputs, which have no name that another one could share."""
+        place = view.label if entry.is_named and not entry.frame.is_source else ""
         inputs = []
         for each in view.relations:
             assert isinstance(each, BoundView) and isinstance(each.entry, InputView)
             inputs.append(
-                FrameInput(name=each.name.table, relation=self._input(each, each.entry, entry), alias=each.entry.alias)
+                FrameInput(
+                    name=each.name.table, relation=self._input(each, each.entry, entry, place), alias=each.entry.alias
+                )
             )
         plan = base64.b64encode(entry.frame.plan).decode()
         return self._append(
@@ -277,11 +280,12 @@ class Reading:
                 temporary=True,
                 settings=entry.settings if entry.is_named else None,
                 schema_mode=entry.schema_mode,
-                frame=FrameScan(plan=plan, inputs=tuple(inputs)),
+                frame=FrameScan(plan=plan, inputs=tuple(inputs), expressions=entry.frame.expressions),
+                place=place,
             )
         )
 
-    def _input(self, view: BoundView, entry: InputView, frame: FrameView) -> str:
+    def _input(self, view: BoundView, entry: InputView, frame: FrameView, place: str) -> str:
         return self._append(
             ViewScan(
                 relation=self._new_names.new("view"),
@@ -291,6 +295,7 @@ class Reading:
                 temporary=True,
                 settings=frame.settings if frame.is_named else None,
                 parameters=entry.parameters,
+                place=place,
             )
         )
 

@@ -151,6 +151,8 @@ class _Parser(PipeParser):
         if message.upper().startswith(_NO_TYPE):
             word = self._find_sql(place, place)
             raise SyntaxFailure(f"{word} is not a type{hint(word, TYPE_NAMES)}", place.start)
+        if message.startswith(_NO_NAME):  # it ends in Python's text of a token
+            raise SyntaxFailure(f"a name is expected instead of {self._find_sql(place, place)}", place.start)
         if message.startswith(_INCOMPLETE):
             raise SyntaxFailure("an operand or an argument is missing", place.start)
         raise SyntaxFailure(message[:1].lower() + message[1:], place.start)
@@ -443,6 +445,8 @@ _CLAUSES = "FROM GROUP HAVING INNER JOIN LATERAL LEFT LIMIT OFFSET ORDER QUALIFY
 
 # The start of sqlglot's message for another word at the position of a type, in capital letters.
 _NO_TYPE = "EXPECTED TYPE"
+# The starts of its messages for another word at the position of a name.
+_NO_NAME = ("Expected table name", "Expected database name")
 
 _WITH_BY = frozenset({"GROUP", "ORDER", "PARTITION", "CLUSTER", "DISTRIBUTE", "SORT"})
 # The start of sqlglot's message for leftover tokens.

@@ -58,10 +58,17 @@ class ImmediateText(str):
     """A text that EXECUTE IMMEDIATE runs. Positions in it are not positions in what the client sent, and say so."""
 
 
+class GeneratedText(str):
+    """A text that the server makes from a request without SQL. Its user has never seen it, so it has no positions."""
+
+
 def position_in(text: str, offset: int, view: str = "") -> Position | None:
-    """Returns the position of the character at `offset`, in what `text` was copied from; None if nothing is copied."""
+    """Returns the position of the character at `offset` in the text that `text` was copied from.
+
+    None: nothing is copied, or only a generated text.
+    """
     origin = text.origin(offset) if isinstance(text, SourceText) else (text, offset)
-    if origin is None:
+    if origin is None or isinstance(origin[0], GeneratedText):
         return None
     return Position.in_text(*origin, view, "EXECUTE IMMEDIATE" if isinstance(origin[0], ImmediateText) else "")
 

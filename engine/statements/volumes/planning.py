@@ -17,6 +17,7 @@ from engine.statements.volumes.statement import CreateVolume, DropVolume, FileSt
 
 
 def plan_volume(bound: BoundStatement, statement: VolumeDefinition) -> CatalogPlan | DropVolumePlan:
+    """Plans a change of the catalog. IF NOT EXISTS and IF EXISTS tolerate the error of a concurrent change."""
     name = TableName.from_parts(statement.volume_parts, bound.state.current)
     match statement:
         case CreateVolume():

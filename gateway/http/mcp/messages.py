@@ -22,7 +22,7 @@ from catalog.conditions import MalformedBody
 from catalog.errors import shorten
 from gateway.http.requests import parse_json
 
-# Stateless versions, and those with `initialize`, oldest first.
+# Stateless versions, and versions with `initialize`, oldest first.
 MODERN_VERSIONS = ("2026-07-28",)
 LEGACY_VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 _META = "io.modelcontextprotocol/"
@@ -42,7 +42,7 @@ class Headers(Protocol):
 
 
 class Code(IntEnum):
-    """Error codes: JSON-RPC's, and those of MCP 2026-07-28."""
+    """Error codes of JSON-RPC and of MCP 2026-07-28."""
 
     PARSE_ERROR = -32700
     INVALID_REQUEST = -32600

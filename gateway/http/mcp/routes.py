@@ -1,6 +1,6 @@
 """Streamable HTTP of MCP: one JSON-RPC message per POST, answered with JSON.
 
-    POST /api/2.0/mcp/sql                                      statements, and what they may name (`sql_tools.py`)
+    POST /api/2.0/mcp/sql                                      statements and metadata (`sql_tools.py`)
     POST /api/2.0/mcp/functions/<catalog>/<schema>[/<function>]   SQL functions (`function_tools.py`)
 
 There are no streams from the server (GET is rejected) and no sessions (DELETE is rejected): each request is complete,
@@ -209,7 +209,7 @@ def _complete(result: Body) -> Body:
 
 
 def _refused(message: Message, error: SqlError) -> MessageRefused:
-    """Returns the error for a list of tools that the user cannot have, such as those of an unknown schema."""
+    """Returns the error for a list of tools that the user cannot have, such as the tools of an unknown schema."""
     failure = describe(error)
     if failure.http_status is HTTPStatus.UNAUTHORIZED:
         raise error

@@ -80,7 +80,7 @@ def test_connector_is_installed_once(tmp_path: Path, maven: Path) -> None:
     ("case", "reason"),
     [
         ({"first": "other"}, r"org\.example:connector:1\.0 has the SHA-256 d9298a10\w+, not "),
-        ({"second": "true"}, r"Maven did not bring org\.example:part-two:2\.1\.Final"),
+        ({"second": "true"}, r"Maven did not download org\.example:part-two:2\.1\.Final"),
         ({"second": "echo '[ERROR] no such artifact'; exit 1"}, r"Maven failed: \[ERROR\] no such artifact"),
     ],
     ids=["other content", "a missing jar", "an error"],

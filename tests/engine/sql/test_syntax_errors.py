@@ -57,6 +57,13 @@ def test_syntax_error_shows_line_and_caret() -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["select a from where b", "select a from t join where b"])
+def test_missing_table_name_shows_the_word_in_its_place(text: str) -> None:
+    with pytest.raises(StatementSyntaxError, match="Syntax error: a name is expected instead of where ") as caught:
+        parse(text)
+    assert place_of(caught.value) == (1, text.index("where") + 1)
+
+
 def test_a_long_line_is_shown_around_the_place() -> None:
     with pytest.raises(StatementSyntaxError) as caught:
         parse(f"select {'a, ' * 500} 1 2 {', b' * 500}")

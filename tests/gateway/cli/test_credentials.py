@@ -155,7 +155,7 @@ def test_other_key_and_missing_key_stop_the_start(site: Site, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("!", "it is not Base64"), ("QUJD", "it has 3 bytes, not 32"), ("", "leads to nothing")]
+    ("text", "reason"), [("!", "it is not Base64"), ("QUJD", "it has 3 bytes, not 32"), ("", "has no value")]
 )
 def test_unusable_key_is_named_without_its_text(site: Site, text: str, reason: str) -> None:
     site.key.write_text(text)

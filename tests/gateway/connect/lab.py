@@ -106,7 +106,7 @@ def table_of(responses: list[pb2.ExecutePlanResponse]) -> pa.Table:
 
 
 class Proxy:
-    """Forwards connections to a port, and cuts those that have received more than `bytes_max` when asked to."""
+    """Forwards connections to a port, and on request cuts every one that has received more than `bytes_max`."""
 
     def __init__(self, port: int) -> None:
         self._target = port

@@ -14,6 +14,7 @@ from pyspark.sql.connect.plan import SQL, Filter, LogicalPlan, Project, Range, R
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid, ConnectPlanUnreadable
 from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.parameters import Parameter
+from engine.sql.query.source_text import position_in
 from gateway.connect.inputs import name_parts, quote_name
 from gateway.connect.literals import parameter_of
 from gateway.connect.plans import operation_of, query_of
@@ -115,6 +116,18 @@ def test_leaves_of_a_plan_become_inputs() -> None:
     assert sent.join.left.filter.input.read.named_table.unparsed_identifier == "gateway_input_0"
     assert sent.join.right.read.named_table.unparsed_identifier == "gateway_input_1"
     assert plan.description == "DataFrame: join(filter(s.t), sql)"
+
+
+def test_expressions_of_a_plan_are_collected() -> None:
+    filtered = _relation(Filter(Read("s.t"), F.expr("id > 1") & F.expr("a IN (2)")))
+    assert _plan(filtered).expressions == ("id > 1", "a IN (2)")
+
+
+def test_errors_have_positions_in_the_texts_of_users_only() -> None:
+    for relation, is_generated in ((_table("t"), True), (pb2.Relation(sql=pb2.SQL(query="SELECT 1")), False)):
+        text = query_of(relation).statement
+        assert isinstance(text, str)
+        assert (position_in(text, 7) is None) is is_generated
 
 
 def test_ids_of_dataframes_survive() -> None:

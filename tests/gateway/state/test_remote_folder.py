@@ -1,4 +1,4 @@
-"""A state folder in an object store: what a kill loses, leases, take-overs with faults, and garbage."""
+"""A state folder in an object store: losses after a kill, leases, take-overs with faults, and garbage."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def fails_once() -> Callable[[str], None]:
     return fail
 
 
-# ------------------------------------------------------------------------------------------------- what a kill loses
+# ------------------------------------------------------------------------------------------------ losses after a kill
 
 
 @pytest.fixture

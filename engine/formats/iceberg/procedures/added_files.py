@@ -121,10 +121,14 @@ def _ensure_columns(
     in_folders: frozenset[int],
     context: ExecutionContext,
 ) -> None:
+    """Compares the columns in the files' Parquet footers with the table's schema.
+
+    Raises `IcebergProcedureRefused` for a file that has other columns or cannot be read, and `StatementCancelled`.
+    """
     struct, storage = plan.snapshot.iceberg_schema.struct, source.storage
     called = {field.id: field.name for _, field in walk(struct)}
 
-    def look(file: DataFile) -> None:
+    def check_footer(file: DataFile) -> None:
         context.request.cancel.ensure_live()
         try:
             with storage.open_input(file.path) as opened:
@@ -140,7 +144,7 @@ def _ensure_columns(
             raise IcebergProcedureRefused(plan.table.label, plan.name, reason) from error
 
     with ThreadPoolExecutor(_READERS, "footers") as threads:
-        for _ in threads.map(look, files):
+        for _ in threads.map(check_footer, files):
             pass
 
 

@@ -181,6 +181,17 @@ def test_row_ids_continue_from_commit_to_commit() -> None:
     assert info(storage, 2)["tags"] == {"delta.rowTracking.preserved": "true"}
 
 
+@pytest.mark.parametrize("keeps_row_ids", [True, False])
+def test_rewrite_declares_whether_it_keeps_row_ids(keeps_row_ids: bool) -> None:
+    storage = DictStorage()
+    create(storage, TRACKED)
+    append(storage, "a")
+    transaction = Transaction.on(Snapshot.load(storage), describe(TableOperation.DML, keeps_row_ids=keeps_row_ids))
+    transaction.stage(Remove(path="a", deletion_timestamp=1), add("b"))
+    transaction.commit()
+    assert info(storage, 2)["tags"] == {"delta.rowTracking.preserved": str(keeps_row_ids).lower()}
+
+
 def test_a_rebased_commit_gets_row_ids_above_the_winner() -> None:
     storage = DictStorage()
     create(storage, TRACKED)

@@ -10,6 +10,7 @@ import pytest
 
 from catalog.conditions import (
     ConcurrentAppend,
+    ConcurrentDeleteDelete,
     ConcurrentTransaction,
     FeatureDropConflict,
     MetadataChanged,
@@ -20,7 +21,7 @@ from engine.delta.commit.conflicts import is_tolerable_change, row_id_high_water
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clustering import format_clustering
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import Action, DomainMetadata, Metadata, Protocol, SetTransaction
+from engine.delta.spec.actions import Action, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
 from engine.delta.spec.protocols import add_features, remove_feature
 from engine.tables.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
@@ -267,6 +268,18 @@ def test_an_overwrite_without_actions_conflicts(winner: Action, expected: type[E
     late.read_whole_table()
     with pytest.raises(expected):
         late.commit()
+
+
+def test_two_removes_of_a_file_that_nobody_read_conflict() -> None:
+    for other, expected in (("a", ConcurrentDeleteDelete), ("b", None)):
+        storage = new_table()
+        append(storage, "a", "b")
+        late = race(storage, (Remove(path="a", deletion_timestamp=1),), (Remove(path=other, deletion_timestamp=2),))
+        if expected is None:
+            assert late.commit().version == 3
+        else:
+            with pytest.raises(expected, match=r"\ba\b"):
+                late.commit()
 
 
 def test_a_predicate_that_does_not_know_conflicts() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from catalog.errors import SqlError
@@ -69,6 +70,17 @@ def test_segments_are_few_and_name_one_another(table: Snapshot) -> None:
     loads = read_loads(table)
     assert sum(segment.count for segment in loads.segments) == 40 and len(loads.segments) <= 6
     assert fresh(table, *range(41)) == [40]
+
+
+@pytest.mark.parametrize("before", [b"no JSON", b"[null]", b'[["a", 1]]', None])
+def test_segment_with_malformed_predecessors_is_rejected(table: Snapshot, tmp_path: Path, before: bytes | None) -> None:
+    load(table, Loads(), files(1)).commit()
+    [segment] = (tmp_path / LOADS_DIR).iterdir()
+    [key] = pq.read_schema(segment).metadata
+    pq.write_table(files(1).replace_schema_metadata({b"other": b""} if before is None else {key: before}), segment)
+    with pytest.raises(SqlError, match="it names no segments") as broken:
+        read_loads(table.advance())
+    assert broken.value.condition == "DELTA_MALFORMED_LOG_ENTRY"
 
 
 def test_a_segment_that_is_gone_is_no_empty_one(table: Snapshot, tmp_path: Path) -> None:

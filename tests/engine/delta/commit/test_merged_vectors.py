@@ -73,6 +73,7 @@ def test_disjoint_deletion_vectors_are_merged() -> None:
         '"tightBounds":false' in text or '"numRecords":100' in text for text in snapshot.files["stats"].to_pylist()
     )
     assert snapshot.version == 7 and snapshot.num_files == 2
+    assert snapshot.files["data_change"].to_pylist() == [True, True]
 
 
 def removing(storage: DictStorage, path: str) -> Transaction:

@@ -9,11 +9,13 @@ import pyarrow as pa
 import pytest
 
 from engine.delta.commit.read_set import ReadSet
-from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit, adds_of
+from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit, adds_of, remove_rows
 from engine.delta.log.file_table import TOMBSTONES_SCHEMA
+from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import AddCdcFile, DomainMetadata, Protocol, SetTransaction
 from engine.tables.operations import TableOperation
-from tests.engine.delta.committing import add, describe, metadata
+from tests.engine.delta.committing import add, append, create, describe, metadata
+from tests.interleave.storages import DictStorage
 
 NOTHING: dict[str, Any] = {}
 ADDED = {"adds": adds_of((add("a"),))}
@@ -54,6 +56,8 @@ def staged(**fields: Any) -> StagedCommit:
     [
         (NOTHING, True, True, True),
         (NOTHING | {"read_set": ReadSet(whole_table=True)}, False, False, True),
+        (NOTHING | {"read_set": ReadSet(predicates=(pa.array,))}, False, False, True),
+        (NOTHING | {"read_set": ReadSet(files=(pa.array(["a"]),))}, False, False, True),
         (ADDED, False, True, False),
         (MOVED, False, True, True),
         ({"removes": tombstones(True)}, False, False, False),
@@ -71,6 +75,18 @@ def test_kind_of_commit_follows_from_its_actions(
 ) -> None:
     commit = staged(**fields)
     assert (commit.is_empty, commit.is_blind_append, commit.is_compaction) == (is_empty, is_blind, is_compaction)
+
+
+def test_removes_of_live_files_change_data_unless_declared_otherwise() -> None:
+    storage = DictStorage()
+    create(storage)
+    append(storage, "a")
+    [files] = Snapshot.load(storage).files.to_batches()
+    for removes, changes_data in ((remove_rows(files, 5), True), (remove_rows(files, 5, data_change=False), False)):
+        [found] = removes.select(
+            ["log_path", "data_change", "extended_file_metadata", "deletion_timestamp"]
+        ).to_pylist()
+        assert list(found.values()) == ["a", changes_data, True, 5]
 
 
 SERIALIZABLE, WRITES, SNAPSHOT = (

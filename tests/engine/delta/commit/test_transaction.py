@@ -48,6 +48,8 @@ def table() -> DictStorage:
 def test_reading_gives_the_files_that_match() -> None:
     transaction = Transaction.on(Snapshot.load(table()), describe(TableOperation.DML))
     assert transaction.read(named("b")).column("path").to_pylist() == ["b"]
+    unknown = transaction.read(lambda batch: pa.nulls(batch.num_rows, pa.bool_()))
+    assert unknown.column("path").to_pylist() == ["a", "b", "c"]
     assert transaction.read_whole_table().num_rows == 3
     assert transaction.last_version_of("app") is None
     assert transaction.read_version == 1

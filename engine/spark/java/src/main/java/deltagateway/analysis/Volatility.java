@@ -98,7 +98,7 @@ public final class Volatility extends TreeVisitor {
 
   /**
    * Returns the volatility of the literals of a text with parameters, and of parameters that are
-   * SQL texts. Positions of its parsed query are those of another text, which has their values.
+   * SQL texts. Positions of its parsed query are positions in another text, which has their values.
    */
   public static String ofText(String text, JsonNode parameters) {
     if (!parameters.isEmpty() && TIME_LITERAL.matcher(text).find()) return NEVER;

@@ -35,7 +35,7 @@ import org.sparkproject.connect.protobuf.Message;
  *
  * <p>Not in the list are relations that run code of the client (functions, data sources), that read
  * something by a name or a handle (SQL texts, paths, cached relations, the catalog), that write or
- * stream, and those for which the planner runs a job, before the limits of a statement apply: SHOW,
+ * stream, and relations for which the planner runs a job, before a statement's limits apply: SHOW,
  * TRANSPOSE, statistics that become a constant, and PIVOT without values.
  *
  * <p>The result has the statement's relations in place of the named tables, which must be inputs of

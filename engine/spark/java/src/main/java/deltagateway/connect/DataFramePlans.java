@@ -17,8 +17,8 @@ import org.sparkproject.connect.protobuf.CodedInputStream;
  * Unresolved plans of DataFrames.
  *
  * <p>The message is checked before Spark's planner reads it, because the planner runs code: it
- * deserializes functions of clients, loads classes and files, and analyzes parts of the plan. What
- * it returns has to pass the guard as a parsed text does.
+ * deserializes functions of clients, loads classes and files, and analyzes parts of the plan. Its
+ * result has to pass the guard as a parsed text does.
  */
 public final class DataFramePlans {
   /** Levels of messages, as in Spark's own server. */

@@ -26,6 +26,7 @@ import org.apache.spark.sql.catalyst.ExtendedAnalysisException;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.Origin;
@@ -156,6 +157,19 @@ public final class ExceptionDetails {
     if (origin.sqlText().isDefined()) node.put("text", origin.sqlText().get());
   }
 
+  /** Adds the place of a syntax error, which Spark reports as a line and a column of the text. */
+  private static void putPosition(ParseException syntax, ObjectNode node) {
+    Origin place = syntax.start();
+    if (syntax.command().isEmpty() || place.line().isEmpty() || place.startPosition().isEmpty())
+      return;
+    String text = syntax.command().get();
+    int start = 0;
+    for (int line = 1; line < (Integer) place.line().get(); line++)
+      start = text.indexOf('\n', start) + 1;
+    node.put("text", text);
+    node.put("start", start + (Integer) place.startPosition().get());
+  }
+
   private static void putStart(Option<Object> index, ObjectNode node) {
     if (index.isDefined()) node.put("start", (Integer) index.get());
   }
@@ -197,6 +211,7 @@ public final class ExceptionDetails {
     node.put("condition", failure.getCondition());
     node.put("sqlstate", failure.getSqlState());
     node.put("path", failure.getMessageParameters().get("path"));
+    if (failure instanceof ParseException syntax) putPosition(syntax, node);
     QueryContext[] contexts = failure.getQueryContext();
     if (contexts != null && contexts.length > 0 && contexts[0] != null) {
       QueryContext context = contexts[0];

@@ -24,6 +24,7 @@ import org.apache.hadoop.security.AccessControlException;
 import org.apache.http.NoHttpResponseException;
 import org.apache.spark.SparkException;
 import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -73,6 +74,18 @@ class ExceptionDetailsTest {
     assertEquals(8, node.get("start").intValue());
     assertEquals("SELECT  reflect('a')", node.get("text").textValue());
     assertFalse(details(new RejectionException("a", "b")).has("start"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"'a +', 3", "'a\n + )\n', 5"})
+  void syntaxErrorHasItsPosition(String text, int start) throws Exception {
+    ParseException error =
+        assertThrows(
+            ParseException.class,
+            () -> TestSpark.SPARK.sessionState().sqlParser().parseExpression(text));
+    JsonNode node = details(error);
+    assertEquals(text, node.get("text").textValue());
+    assertEquals(start, node.get("start").intValue());
   }
 
   @Test
