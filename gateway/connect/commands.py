@@ -173,7 +173,9 @@ class Statements:
         if change.returned is None:
             return self._execute(Query(GeneratedText(change.text)), WantedResult(has_counts=True), whole)
         row = small_result({"identifier": STRING}, [(change.returned,)])
-        return self._execute(Query(GeneratedText(change.text)), WantedResult(), lambda stream: replace(row, on_close=stream.close))
+        return self._execute(
+            Query(GeneratedText(change.text)), WantedResult(), lambda stream: replace(row, on_close=stream.close)
+        )
 
     def _analyzed(self, relation: pb2.Relation) -> Started:
         """Checks a query, which the client sends again when it needs the rows."""
