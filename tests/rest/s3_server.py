@@ -137,8 +137,8 @@ class Handler(BaseHTTPRequestHandler):
             self.store.distance_s = float(data)
             return self._answer(200)
         if url.path == "/-/round-trips":
-            found, self.store.spans = self.store.spans, []
-            return self._answer(200, str(round_trips(found)).encode())
+            spans, self.store.spans = self.store.spans, []
+            return self._answer(200, str(round_trips(spans)).encode())
         began = time.monotonic()
         time.sleep(self.store.distance_s)
         try:
