@@ -44,7 +44,7 @@ from engine.spark.file_lists import DriverCallbacks, given_request
 from engine.spark.frame import read_columns, read_examination, read_result
 from engine.spark.process import SparkProcess
 from engine.spark.scan import scan_requests
-from engine.spark.schema import StatementJson
+from engine.spark.schema import FIELDS, StatementJson
 from engine.spark.spark_errors import Translation, restore_names, translate_errors
 from engine.spark.streaming_result import StreamingResult
 from engine.spark.supervisor import Supervisor
@@ -522,10 +522,9 @@ def _request(
 
 def _view_request(view: ViewScan) -> dict[str, Any]:
     parameters = named_by_position(view.parameters) if f":{MARKER}" in view.text else view.parameters
-    content = asdict(replace(view, parameters=()))
-    del content["place"]  # for errors, which Python translates
+    content = {name: value for name, value in asdict(replace(view, parameters=())).items() if name in FIELDS["VIEW"]}
     if view.frame is not None:
-        del content["frame"]["expressions"]
+        content["frame"] = {name: value for name, value in content["frame"].items() if name in FIELDS["FRAME"]}
     return content | {"parameters": list(map(parameter_request, parameters))}
 
 

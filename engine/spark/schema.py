@@ -202,5 +202,9 @@ _TYPES: Mapping[str, type] = {
     "TASK_COUNTS": TaskCounts,
     "JOB": SparkJob,
 }
+# Fields for errors, which Python translates: they are not sent.
+_NOT_SENT: Mapping[str, frozenset[str]] = {"VIEW": frozenset({"place"}), "FRAME": frozenset({"expressions"})}
 # The names of the fields by the name of their object in `Schema.java`.
-FIELDS: Mapping[str, frozenset[str]] = {name: frozenset(each.__annotations__) for name, each in _TYPES.items()}
+FIELDS: Mapping[str, frozenset[str]] = {
+    name: frozenset(each.__annotations__) - _NOT_SENT.get(name, frozenset()) for name, each in _TYPES.items()
+}
