@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.clients.fix_front_ends import Governed, governed
-from tests.clients.front_ends import COUNTS, SESSION, Client, Failed, column, over
+from tests.clients.fix_front_ends import place
+from tests.clients.front_ends import COUNTS, SESSION, Client, Failed, Place, column, over
 from tests.gateway.http.conftest import eventually
 
-__all__ = ["governed"]  # a fixture
+__all__ = ["place"]  # a fixture
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
 
 @pytest.fixture
-def client(governed: Governed, front_end: str) -> Iterator[Client]:
-    with governed.place.opened(front_end, "ann") as opened:
+def client(place: Place, front_end: str) -> Iterator[Client]:
+    with place.opened(front_end, "ann") as opened:
         yield opened
 
 
@@ -167,14 +167,14 @@ def test_script_and_query_forms_return_rows(client: Client, text: str, row: str)
 
 
 @over(SESSION)
-def test_state_of_a_session_lasts_and_is_its_own(governed: Governed, front_end: str, client: Client) -> None:
+def test_state_of_a_session_lasts_and_is_its_own(place: Place, front_end: str, client: Client) -> None:
     client.rows("SET spark.sql.session.timeZone = Asia/Tokyo")
     client.rows("DECLARE VARIABLE x INT DEFAULT 41")
     client.rows("CREATE TEMPORARY VIEW mine AS SELECT 7 AS seven")
     client.rows("USE s")
     state = "SELECT current_timezone(), x + 1, seven, current_schema() FROM mine"
     assert client.rows(state) == [["Asia/Tokyo", "42", "7", "s"]]
-    with governed.place.opened(front_end, "ann") as other:
+    with place.opened(front_end, "ann") as other:
         assert other.rows("SELECT current_schema()") == [["default"]]
         with pytest.raises(Failed) as caught:
             other.rows("SELECT * FROM mine")
@@ -183,9 +183,9 @@ def test_state_of_a_session_lasts_and_is_its_own(governed: Governed, front_end: 
 
 
 @over()
-def test_user_of_the_statement_is_who_logged_in(governed: Governed, front_end: str) -> None:
+def test_user_of_the_statement_is_who_logged_in(place: Place, front_end: str) -> None:
     for user in ("ann", "bob", "zoë"):
-        with governed.place.opened(front_end, user) as opened:
+        with place.opened(front_end, user) as opened:
             assert opened.rows("SELECT current_user()") == [[user]]
 
 
@@ -196,13 +196,13 @@ def test_statement_that_runs_is_finished_later(client: Client) -> None:
 
 
 @over()
-def test_canceled_statement_ends_at_the_server(governed: Governed, front_end: str, client: Client) -> None:
+def test_canceled_statement_ends_at_the_server(place: Place, front_end: str, client: Client) -> None:
     mark = f"cancelled by {front_end}"
     text = f"SELECT count(*), '{mark}' FROM range(90000000000) WHERE sha2(CAST(id AS STRING), 512) = 'x'"
     handle = client.begin(text)
     client.cancel(handle)
     state = f"SELECT state FROM system.gateway.queries WHERE statement_text LIKE 'SELECT count(*), \\'{mark}%'"
-    with governed.place.opened("statements", "ann") as watch:
+    with place.opened("statements", "ann") as watch:
         assert eventually(lambda: set(column(watch.rows(state))) == {"CANCELED"}, 60)
     with pytest.raises(Failed) as caught:
         client.finish(handle)
@@ -211,7 +211,7 @@ def test_canceled_statement_ends_at_the_server(governed: Governed, front_end: st
 
 
 @over()
-def test_history_has_the_statement_with_its_front_end(governed: Governed, front_end: str, client: Client) -> None:
+def test_history_has_the_statement_with_its_front_end(place: Place, front_end: str, client: Client) -> None:
     mark = f"recorded over {front_end}"
     client.rows(f"SELECT '{mark}'")
     names = {"hs2": "thrift", "hs2-http": "thrift-http", "statements": "http", "connect": "connect", "mcp": "mcp"}
@@ -219,5 +219,5 @@ def test_history_has_the_statement_with_its_front_end(governed: Governed, front_
         "SELECT DISTINCT interface, user_name FROM system.gateway.queries "
         f"WHERE statement_text LIKE '%\\'{mark}\\'%' AND statement_text NOT LIKE '%LIKE%'"
     )
-    with governed.place.opened("statements", "ann") as watch:
+    with place.opened("statements", "ann") as watch:
         assert watch.rows(text) == [[names[front_end], "ann"]]

@@ -263,7 +263,7 @@ def test_fetches_of_clients_that_gave_up_do_not_skip_rows(folder: Path | str, en
 
 @pytest.mark.parametrize("text", ["INSERT two", "SELECT nested", "SELECT missing"])
 def test_session_whose_client_closes_no_statement_goes_on(disk: Path, engine: ArrowEngine, text: str) -> None:
-    """As with PyHive's cursors: the oldest statements are evicted at the limit, those from before too."""
+    """As with PyHive's cursors: the oldest statements are evicted at the limit, restored ones too."""
     process = Process(disk, engine)
     session = open_session(process.thrift())
 
