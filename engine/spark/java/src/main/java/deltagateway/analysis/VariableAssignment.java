@@ -11,6 +11,7 @@ import deltagateway.protocol.RejectionException;
 import deltagateway.protocol.StatementRequest;
 import deltagateway.protocol.UnsafeRowBytes;
 import deltagateway.session.StatementExecution;
+import deltagateway.session.SubqueryFailures;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
@@ -24,7 +25,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SetVariable;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.execution.QueryExecution;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.types.StructType;
 import scala.Function0;
 
@@ -67,10 +67,10 @@ public final class VariableAssignment {
   }
 
   /** Returns all rows; with `onlyOne` at most two, which are too many. */
-  private static InternalRow[] collect(QueryExecution query, boolean onlyOne) {
+  private static InternalRow[] collect(QueryExecution query, boolean onlyOne) throws Exception {
     Function0<InternalRow[]> collect =
         () -> onlyOne ? query.executedPlan().executeTake(2) : query.executedPlan().executeCollect();
-    return SQLExecution$.MODULE$.withNewExecutionId(query, ScalaConversions.none(), collect);
+    return SubqueryFailures.execute(query, collect);
   }
 
   private QueryExecution declaredDefault(CreateVariable command, ObjectNode answer)

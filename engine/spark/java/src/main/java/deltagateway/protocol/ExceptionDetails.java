@@ -113,6 +113,15 @@ public final class ExceptionDetails {
     return false;
   }
 
+  /** Returns true if the failure only says that Spark cancelled a job, not why. */
+  public static boolean isOfCancelledJob(Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = causeOf(cause)) {
+      if (cause instanceof SparkThrowable error
+          && "SPARK_JOB_CANCELLED".equals(error.getCondition())) return true;
+    }
+    return false;
+  }
+
   private static boolean isOfStorage(Throwable failure) {
     for (Throwable cause = failure; cause != null; cause = causeOf(cause)) {
       Throwable candidate = cause;
@@ -144,12 +153,18 @@ public final class ExceptionDetails {
         || "STAGE_MATERIALIZATION_MULTIPLE_FAILURES".equals(condition);
   }
 
-  /** Returns the cause; of several stages that failed at the same time, the first one's error. */
+  /**
+   * Returns the cause; of several stages that failed at the same time, the first one's error that
+   * is not a cancellation because of another one.
+   */
   private static Throwable causeOf(Throwable failure) {
     if (failure.getCause() != null || !hasCondition(failure) || !isWrapper(failure))
       return failure.getCause();
-    Throwable[] suppressed = failure.getSuppressed();
-    return suppressed.length > 0 ? suppressed[0] : null;
+    List<Throwable> stages = List.of(failure.getSuppressed());
+    return stages.stream()
+        .filter(stage -> !isOfCancelledJob(stage))
+        .findFirst()
+        .orElse(stages.isEmpty() ? null : stages.get(0));
   }
 
   private static void putPosition(Origin origin, ObjectNode node) {

@@ -510,7 +510,8 @@ public final class StatementExecution {
   }
 
   private void collect(
-      QueryExecution execution, LimitPruning limit, StructType schema, ResultSpool spool) {
+      QueryExecution execution, LimitPruning limit, StructType schema, ResultSpool spool)
+      throws Exception {
     SparkPlan plan = execution.executedPlan();
     steps.end("planning");
     session.ensureLive(request.id);
@@ -535,7 +536,7 @@ public final class StatementExecution {
                 session.plans().keepRun(cached, CachedPlan.of(plan, rows, files(), number()));
               return null;
             });
-    SQLExecution$.MODULE$.withNewExecutionId(execution, ScalaConversions.none(), work);
+    SubqueryFailures.execute(execution, work);
   }
 
   /** Returns the number of the execution that Spark records on this thread, or null. */

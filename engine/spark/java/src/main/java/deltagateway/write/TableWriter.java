@@ -11,6 +11,7 @@ import deltagateway.scan.TableRoot;
 import deltagateway.scan.credentials.VendedCredentials;
 import deltagateway.session.GatewaySession;
 import deltagateway.session.StatementExecution;
+import deltagateway.session.SubqueryFailures;
 import deltagateway.write.stats.NestedNullCounts;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -27,7 +28,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
@@ -221,9 +221,8 @@ public final class TableWriter {
         new NestedNullCounts(fileColumns(ScalaConversions.list(plan.output())));
     boolean isDivided =
         !rules.isNull() && !rules.hasNonNull("curve") && rules.get("order").isEmpty();
-    SQLExecution$.MODULE$.withNewExecutionId(
+    SubqueryFailures.execute(
         execution,
-        ScalaConversions.none(),
         () -> {
           SparkPlan divided = isDivided ? divided(plan, configuration) : plan;
           return run(

@@ -36,7 +36,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ExceptionDetailsTest {
   /** Parameters of the messages of all conditions below. */
   private static final Map<String, String> PARAMETERS =
-      TestSpark.words("config value sourceType targetType failureCount failureDetails path")
+      TestSpark.words(
+              "config value sourceType targetType failureCount failureDetails path jobId reason")
           .stream()
           .collect(Collectors.toMap(name -> name, name -> "/" + name));
 
@@ -126,6 +127,8 @@ class ExceptionDetailsTest {
     SparkException stages = error("STAGE_MATERIALIZATION_MULTIPLE_FAILURES", null);
     assertEquals(
         "STAGE_MATERIALIZATION_MULTIPLE_FAILURES", details(stages).get("condition").textValue());
+    stages.addSuppressed(error("SPARK_JOB_CANCELLED", null));
+    assertEquals("SPARK_JOB_CANCELLED", details(stages).get("condition").textValue());
     stages.addSuppressed(error("DIVIDE_BY_ZERO", null));
     stages.addSuppressed(error("CAST_OVERFLOW", null));
     assertEquals("DIVIDE_BY_ZERO", details(stages).get("condition").textValue());
