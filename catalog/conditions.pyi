@@ -734,6 +734,25 @@ class CommittedWhileConverted(CommitOutcomeUnknown):
     detail: str
     def __init__(self, table: str, version: int, txn_id: str, detail: str) -> None: ...
 
+class BlockChangesMore(SqlError):
+    """TRANSACTION_BLOCK_NOT_SUPPORTED.SECOND_CHANGE, SQLSTATE 0A000"""
+    statement: str
+    def __init__(self, statement: str) -> None: ...
+
+class BlockReadsChanges(SqlError):
+    """TRANSACTION_BLOCK_NOT_SUPPORTED.READ_OF_CHANGED_TABLE, SQLSTATE 0A000"""
+    table: str
+    def __init__(self, table: str) -> None: ...
+
+class BlockForbidsStatement(SqlError):
+    """TRANSACTION_BLOCK_NOT_SUPPORTED.STATEMENT, SQLSTATE 0A000"""
+    statement: str
+    def __init__(self, statement: str) -> None: ...
+
+class BlockEnded(SqlError):
+    """TRANSACTION_BLOCK_ENDED, SQLSTATE 25P01"""
+    def __init__(self) -> None: ...
+
 class CloneSourceNotSupported(SqlError):
     """DELTA_CLONE_UNSUPPORTED_SOURCE, SQLSTATE 0AKDC"""
     source: str

@@ -15,6 +15,7 @@ from functools import partial
 from typing import assert_never
 
 from catalog.conditions import (
+    BlockForbidsStatement,
     ConcurrentDrop,
     ConcurrentModification,
     MetadataChanged,
@@ -30,15 +31,38 @@ from engine.formats.registry import PLANNERS
 from engine.pipeline import execute_and_commit, plan_on_newest
 from engine.planning.plans.ddl import (
     AlterPlan,
+    CatalogPlan,
     CreateTableAsPlan,
     CreateTablePlan,
+    CreateTemporaryFunctionPlan,
+    CreateTemporaryViewPlan,
+    DropSchemaPlan,
+    DropTablePlan,
+    DropTemporaryFunctionPlan,
+    DropTemporaryViewPlan,
+    DropVolumePlan,
+    FilePlan,
+    RenameTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
     SyncIdentityPlan,
+    TokenPlan,
 )
 from engine.planning.plans.format_plan import FormatPlan
-from engine.planning.plans.plan import AnsweringPlan, Plan
-from engine.planning.plans.reads import CommittedPlan
+from engine.planning.plans.plan import AnsweringPlan, Plan, WritingPlan
+from engine.planning.plans.reads import (
+    AnswerPlan,
+    AssignPlan,
+    CommandPlan,
+    CommittedPlan,
+    DeclarePlan,
+    DropVariablePlan,
+    EqualityDeletesPlan,
+    EvaluatePlan,
+    ExplainPlan,
+    ReadPlan,
+    SchemaPlan,
+)
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.repeated_statements import has_changed_catalog, unknown_outcome
 from engine.runtime.parameters import Parameter, named_by_position
@@ -47,6 +71,7 @@ from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement import Statement
+from engine.runtime.transaction_block import TransactionBlock
 from engine.runtime.transaction_ids import derived_id
 from engine.spark.execution_context import ExecutionContext, Subject
 from engine.statements.explain.statement import ExplainWrite
@@ -77,7 +102,7 @@ def run_statement(statement: RunnableStatement, context: ExecutionContext) -> Ou
     context.request.profile.forget_cached()
     outcome = _run(statement, context, tasks)
     for task in tasks:
-        request = replace(context.request, cancel=context.request.cancel.follower(), transaction_id=None)
+        request = replace(context.request, cancel=context.request.cancel.follower(), transaction_id=None, block=None)
         table = ".".join(task.table_parts)
         try:
             _run(task, replace(context, request=request, parameters=()), [])
@@ -157,6 +182,8 @@ def _run_pinned(
             if (unknown := unknown_outcome(error, repetition, context)) is None:
                 raise
             raise unknown from error
+    if context.request.block is not None:
+        raise BlockForbidsStatement("An INSERT into several tables")
     ensure_no_positions(parameters)
     inserts = [with_condition_values(each, context.parameters)[0] for each in statement.inserts]
     parts = [_part_of(context, "insert", ordinal) for ordinal in range(len(inserts))]
@@ -198,6 +225,14 @@ def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is
     """
     context.request.cancel.reopen()  # after another INSERT's commit: waiting for a lock can be canceled
     policy = context.retries
+    block = context.request.block
+    if block is not None and _is_change(first):
+        title = spec_of(statement).title
+        if isinstance(first, FormatPlan) or _is_step(first):
+            raise BlockForbidsStatement(title)
+        block.begin_change(context.request.statement_id, title, is_insert=isinstance(first, InsertPlan))
+        if not isinstance(first, WritingPlan):
+            return _at_the_end_of_block(first, context, block)
     if isinstance(first, FormatPlan) and first.in_steps:
         return _step_by_step(statement, first, context)
     tried: Plan = first
@@ -223,6 +258,8 @@ def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is
 
     def may_run_again(error: SqlError) -> bool:
         retry = spec_of(statement).retry(statement)
+        if block is not None:  # its client knows the rows of the first run
+            return False
         if isinstance(error, TableAlreadyExists):
             return retry is Retry.LOST_RACE_OR_NAME  # another statement created it since
         return retry is not Retry.NEVER and _may_run_again(tried, error, is_part=is_part)
@@ -233,6 +270,34 @@ def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is
     with context.sources.locks.hold(locked, context.request.cancel):
         is_fresh = False  # another lock holder may have committed since
         return policy.run_again(once, may_run_again)
+
+
+def _is_change(plan: Plan) -> bool:
+    """Returns whether `plan` changes more than the session."""
+    if isinstance(plan, WritingPlan):
+        return True
+    match plan:
+        case CatalogPlan() | DropSchemaPlan() | DropTablePlan() | DropVolumePlan() | FilePlan() | TokenPlan():
+            return True
+        case ReadPlan() | EqualityDeletesPlan() | AnswerPlan() | ExplainPlan() | SchemaPlan() | CommandPlan():
+            return False
+        case CommittedPlan() | EvaluatePlan() | DeclarePlan() | AssignPlan() | DropVariablePlan():
+            return False
+        case CreateTemporaryViewPlan() | DropTemporaryViewPlan() | RenameTemporaryViewPlan():
+            return False
+        case CreateTemporaryFunctionPlan() | DropTemporaryFunctionPlan():
+            return False
+        case _:
+            assert_never(plan)
+
+
+def _at_the_end_of_block(plan: Plan, context: ExecutionContext, block: TransactionBlock) -> Outcome:
+    """Executes a change of the catalog, which cannot be staged, when its block commits."""
+    request = context.request
+    on_wait = partial(request.on_staged, empty_result())
+    with block.commit_at_end(request.statement_id, None, request.cancel, on_wait):
+        own = replace(context, request=replace(request, block=None))
+        return execute_and_commit(plan, own, context.retries)
 
 
 def _step_by_step(statement: Statement, first: FormatPlan, context: ExecutionContext) -> Outcome:

@@ -21,7 +21,7 @@ from typing import assert_never
 
 from catalog.catalog import Catalog
 from catalog.changes import Change
-from catalog.conditions import AdministratorNeeded, PositionalScriptParameters, SchemaNotFound
+from catalog.conditions import AdministratorNeeded, BlockForbidsStatement, PositionalScriptParameters, SchemaNotFound
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.other_tables import OtherTablesFinder
 from catalog.entries import TableEntry
@@ -497,6 +497,8 @@ class LakeSession:
     def _execute(self, parsed: Executable, parameters: Sequence[Parameter], request: StatementRequest) -> ResultStream:
         match parsed:
             case Script() as script:
+                if request.block is not None:
+                    raise BlockForbidsStatement("A script")
                 if any(parameter.name is None for parameter in parameters):
                     raise PositionalScriptParameters()
                 request.profile.enter(Stage.EXECUTE)

@@ -18,6 +18,8 @@ declarations for the stages are in `engine/statements/registry.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -36,6 +38,7 @@ from engine.enforcement.enforce import enforce
 from engine.execution.execute import execute
 from engine.execution.writes.commit import commit, follow_up
 from engine.execution.writes.committed_outcome import committed_outcome
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.registry import PLANNERS, WRITERS
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
@@ -45,6 +48,7 @@ from engine.planning.plans.reads import EqualityDeletesPlan
 from engine.repeated_statements import find_commit
 from engine.runtime.accesses import Commit
 from engine.runtime.profile import Stage
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import empty_result
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass, class_of
@@ -130,7 +134,7 @@ def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:
     for _ in range(_BINDINGS_MAX):
         # The cached generation is used without asking the store, whose check comes
         # afterwards: in the usual case one request is enough for both.
-        versions = request.versions if is_read else {}
+        versions = _versions(request) if is_read else {}
         binder = Binder(context.state, context.sources, constants, is_known=True, versions=versions)
         try:
             bound = bind_statement(statement, binder)
@@ -146,9 +150,16 @@ def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:
             if names_nothing or binder.is_current:
                 if is_read and request.on_versions is not None:
                     request.on_versions(binder.versions)
+                if is_read and request.block is not None:
+                    request.block.note_versions(binder.versions)
                 return bound
         look_again()
     raise CatalogBusy(_BINDINGS_MAX)
+
+
+def _versions(request: StatementRequest) -> Mapping[str, str]:
+    """Returns the versions of tables that a query reads again; the block's first read of a table decides."""
+    return request.versions if request.block is None else {**request.versions, **request.block.versions}
 
 
 def _format_of(statement: Statement, binder: Binder, bound: BoundStatement | None) -> str | None:
@@ -186,7 +197,10 @@ def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
     cancel.ensure_live()
     enter(Stage.AUTHORIZE)
     authorized = authorize_statement(bound)
-    request.on_authorized(access_of(authorized, spec_of(statement).use))
+    access = access_of(authorized, spec_of(statement).use)
+    request.on_authorized(access)
+    if request.block is not None:
+        request.block.note_access(request.statement_id, access)
     context.subject.lineage.note(authorized.bound, spec_of(statement).lineage_type(statement))
     # Before analysis: Spark's plan and its progress would already reveal how many files a
     # protected table has.
@@ -223,9 +237,12 @@ def execute_and_commit(plan: Plan, context: ExecutionContext, policy: RetryPolic
         with execute(plan, context, WRITERS) as staged:
             enter(Stage.COMMIT)
             label = staged.label
+            if _has_joined(staged, context.request):
+                return staged.outcome
             if staged.transaction is not None and context.request.transaction_id is not None:
                 staged.transaction.identify(context.request.transaction_id)
-            committed = commit(staged, policy, sources.catalog)
+            with _at_the_end_of_block(staged, context.request):
+                committed = commit(staged, policy, sources.catalog)
             if committed is not None:
                 context.request.on_commit(Commit(staged.label, committed.version))
         return follow_up(staged, committed, sources.after_commit)
@@ -234,6 +251,21 @@ def execute_and_commit(plan: Plan, context: ExecutionContext, policy: RetryPolic
         return committed_outcome(found.record)
     except _tolerated_errors(plan):
         return Outcome(result=empty_result())
+
+
+def _has_joined(staged: StagedWrite, request: StatementRequest) -> bool:
+    """Returns True for a further INSERT of a block, whose files the first one commits."""
+    if request.block is None or (staged.transaction is None and staged.creates is None):
+        return False
+    return request.block.join(request.statement_id, staged.appended)
+
+
+def _at_the_end_of_block(staged: StagedWrite, request: StatementRequest) -> AbstractContextManager[None]:
+    """Returns a context that is entered at once, or when the block of a staged change commits."""
+    if request.block is None or (staged.transaction is None and staged.creates is None):
+        return nullcontext()
+    on_wait = partial(request.on_staged, staged.outcome.result)
+    return request.block.commit_at_end(request.statement_id, staged.transaction, request.cancel, on_wait)
 
 
 def _tolerated_errors(plan: Plan) -> tuple[type[SqlError], ...]:

@@ -21,6 +21,7 @@ from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, SparkJob
 from engine.runtime.results import FileListRequest, ResultStream
+from engine.runtime.transaction_block import TransactionBlock
 from engine.runtime.variables import VisibleVariables
 from engine.spool.spool import Spool
 from engine.storage.volume_files import FileTransfer
@@ -51,6 +52,7 @@ class StatementRequest:
     - `pool`: Spark's scheduler pool for the tasks (None: the default pool).
     - `caches_results`: the result may come from the result cache, and be added to it.
     - `variables`: the session variables that are visible to the queries.
+    - `block`: the transaction block to which the statement belongs; a change is committed at the block's end.
     - `shows_materialized`: SHOW VIEWS has Databricks' column `isMaterialized`.
 
     Callbacks:
@@ -66,6 +68,7 @@ class StatementRequest:
     - `on_rows(stream)`: the result of a query whose last rows are still computed, on any thread; a later failure is
       also raised by the stream. None: results are complete when they are returned.
     - `on_lineage(lineage)`: the columns that a query read and wrote, after each query. None: lineage is not collected.
+    - `on_staged(result)`: the result of a change that waits for the end of its block, before its commit.
     - `on_commit(commit)`: each table version that was committed.
     - `on_retry(reason)`: each attempt that failed and is repeated, after a conflict with another writer's commit.
     - `on_rights(differences)`: the privileges that a catalog change granted or revoked.
@@ -93,6 +96,7 @@ class StatementRequest:
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
     shows_materialized: bool = False
+    block: TransactionBlock | None = None
     on_substituted: Callable[[str], None] = _ignore
     on_parsed: Callable[[bool], None] = _ignore
     on_authorized: Callable[[StatementAccess], None] = _ignore
@@ -100,6 +104,7 @@ class StatementRequest:
     on_columns: Callable[[ResultStream], None] = _ignore
     on_rows: Callable[[ResultStream], None] | None = None
     on_lineage: Callable[[Lineage], None] | None = None
+    on_staged: Callable[[ResultStream], None] = _ignore
     on_commit: Callable[[Commit], None] = _ignore
     on_retry: Callable[[RetryReason], None] = _ignore
     on_files_requested: Callable[[FileListRequest], None] | None = None

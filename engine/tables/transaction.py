@@ -13,7 +13,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.storage.deletion_vectors import Rows
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.operations import CommitRecord, IdempotentWrite
+from engine.tables.operations import CommitDescription, CommitRecord, IdempotentWrite
 from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 
 
@@ -89,6 +89,8 @@ class AlreadyCommitted(Exception):
 
 class TableTransaction(Protocol):
     """A mutable transaction for one thread; committed once."""
+
+    description: CommitDescription
 
     def read_whole_table(self) -> pa.Table:
         """Returns all live files; the commit depends on all of them."""

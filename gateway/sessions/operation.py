@@ -189,6 +189,7 @@ class Operation:
         self._state = OperationState.PENDING
         self._changed = threading.Condition()
         self._running_query: ResultStream | None = None  # only its columns may be read
+        self._staged: ResultStream | None = None
         self._stream: ResultStream | None = None
         self._buffer: ResultBuffer | None = None
         self._page_row, self._next_row, self._logged, self._rows_given_back = 0, 0, 0, 0
@@ -216,6 +217,7 @@ class Operation:
             on_rows=self._note_rows if streams else None,
             on_authorized=self._note_access,
             on_versions=lambda versions: self.recorder.versions_read(versions),
+            on_staged=self._note_staged,
             on_commit=self._note_commit,
             on_retry=self._note_retry,
         )
@@ -423,6 +425,15 @@ class Operation:
                 return None
             return empty_result() if self._may_answer_rows is False else self._running_query
 
+    def wait_until_staged(self, timeout_s: float) -> ResultStream | None:
+        """Waits until a statement in a transaction block waits for the block's end, or the state is settled.
+
+        Returns the result that it will have; None if it does not wait.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._staged is not None or self._state.is_final, timeout_s)
+            return None if self._state.is_final else self._staged
+
     def on_end(self, callback: Callable[[], None]) -> None:
         """Runs `callback` once the state is terminal: on the thread that ends the operation, or immediately."""
         with self._changed:
@@ -602,6 +613,11 @@ class Operation:
     def _note_columns(self, stream: ResultStream) -> None:
         with self._changed:
             self._running_query = stream
+            self._changed.notify_all()
+
+    def _note_staged(self, result: ResultStream) -> None:
+        with self._changed:
+            self._staged = result
             self._changed.notify_all()
 
     def _note_access(self, access: StatementAccess) -> None:

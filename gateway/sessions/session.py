@@ -37,7 +37,7 @@ from engine.storage.volume_files import FileTransfer
 from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
-from gateway.sessions.operation import TEXT_CHARACTERS_MAX, Operation, RestoredOutcome
+from gateway.sessions.operation import TEXT_CHARACTERS_MAX, NoRecorder, Operation, RestoredOutcome
 from gateway.sessions.recorder import SessionRecorder, StatementRecorder
 from gateway.sessions.requested import ALL_ROWS, Repetition, RequestedStatement, WantedResult
 from gateway.state.journal import StateStore, id_in_session
@@ -158,6 +158,7 @@ class Session:
                 bytes_wanted=wanted.bytes_wanted,
                 shows_materialized=wanted.shows_materialized,
                 stage=wanted.stage,
+                block=wanted.block,
             )
             # A DML statement becomes one with rows: clients that ask before its end must
             # hear that a result set follows.
@@ -175,6 +176,8 @@ class Session:
         operation = self._operation(shown, run, whole=through is not None, streams=streams, operation_id=operation_id)
         operation.is_text = isinstance(text, str)
         operation.requested = requested
+        if wanted.block is not None:  # it ends with its connection, and must not be run again without it
+            operation.recorder = NoRecorder()
         return operation
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:

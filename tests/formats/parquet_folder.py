@@ -329,7 +329,10 @@ class FolderCommit:
 
 
 class FolderTransaction:
-    def __init__(self, root: str, before: FolderSnapshot | None, definition: FolderDefinition) -> None:
+    def __init__(
+        self, root: str, before: FolderSnapshot | None, definition: FolderDefinition, description: CommitDescription
+    ) -> None:
+        self.description = description
         self.root, self.before, self.definition = root, before, definition
         self.files = {each["path"]: each for each in before.content["files"]} if before else {}
 
@@ -464,11 +467,11 @@ class FolderFormat:
         self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
     ) -> FolderTransaction:
         assert isinstance(definition, FolderDefinition)
-        return FolderTransaction(location, None, definition)
+        return FolderTransaction(location, None, definition, description)
 
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> FolderTransaction:
         assert isinstance(snapshot, FolderSnapshot)
-        return FolderTransaction(snapshot.table_root, snapshot, snapshot.definition)
+        return FolderTransaction(snapshot.table_root, snapshot, snapshot.definition, description)
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
         raise StatementNotSupported("The change data feed of a folder table")

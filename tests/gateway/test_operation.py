@@ -300,3 +300,23 @@ def test_statement_end_is_reported_once() -> None:
     ended.on_end(lambda: reported.append("late"))
     ended.close()
     assert reported == ["first", "late"]
+
+
+def test_staged_change_reports_its_result_before_its_end() -> None:
+    goes_on = threading.Event()
+
+    def run(request: StatementRequest) -> ResultStream:
+        request.on_staged(stream(1))
+        goes_on.wait(10)
+        return stream(1)
+
+    staged = operation(run)
+    thread = threading.Thread(target=staged.run)
+    thread.start()
+    result = staged.wait_until_staged(10)
+    assert result is not None and result.schema == SCHEMA
+    assert staged.state is OperationState.RUNNING
+    goes_on.set()
+    assert staged.wait(10) is OperationState.FINISHED
+    assert staged.wait_until_staged(10) is None  # its own result has its rows
+    thread.join()

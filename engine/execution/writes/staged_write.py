@@ -13,6 +13,7 @@ from catalog.entries import CloneEntry, TableEntry
 from engine.binding.bound import BoundTable, Outcome
 from engine.planning.plans.ddl import PolicyReplacement
 from engine.planning.plans.format_plan import FormatPlan
+from engine.runtime.transaction_block import AppendedFiles
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.transaction import TableTransaction
 
@@ -26,7 +27,7 @@ class StagedWrite:
     `label` is the table name in errors. `creates` is the table that gets its first version, and its name unless
     `is_path`: the log is written before the name, so that a crash in between leaves no name without a table. `converts`
     is the table in another format over whose files it is made: its name, if any, refers to the new table from then on.
-    `policies` are those that a replaced table gets.
+    `policies` are those that a replaced table gets. `appended` are the files of an INSERT that does nothing else.
     """
 
     outcome: Outcome
@@ -39,6 +40,7 @@ class StagedWrite:
     is_path: bool = False
     converts: BoundTable | None = None
     policies: PolicyReplacement = PolicyReplacement()
+    appended: AppendedFiles | None = None
 
 
 class FormatWriter(Protocol):

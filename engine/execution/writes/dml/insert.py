@@ -35,6 +35,7 @@ from engine.planning.plans.writes import (
 )
 from engine.planning.semantics.idempotence import is_already_written, stage_number
 from engine.runtime.results import empty_result
+from engine.runtime.transaction_block import AppendedFiles
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
 from engine.tables.transaction import NewFiles, TableTransaction
@@ -63,7 +64,17 @@ def insert(plan: InsertPlan, context: ExecutionContext) -> Iterator[StagedWrite]
             outcome=counted(new.num_rows),
             transaction=None if transaction.is_empty else transaction,
             label=table.label,
+            appended=_appended(plan, new, remaining),
         )
+
+
+def _appended(plan: InsertPlan, new: NewFiles, remaining: RemainingRows | None) -> AppendedFiles | None:
+    """Returns the files if they are all that the statement changes."""
+    identities = any(part.identities for part in (plan.rows, *(more.rows for more in plan.more)))
+    others = (remaining, plan.definition, plan.idempotent_write)
+    if identities or plan.reads_table or any(each is not None for each in others):
+        return None
+    return AppendedFiles(storage=plan.table.snapshot.storage, new=new)
 
 
 def _transaction(plan: InsertPlan, new: NewFiles, remaining: RemainingRows | None) -> TableTransaction:
