@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
-from typing import TextIO
+from typing import Any, TextIO
 
 from catalog.conditions import LakeNotFound, StartFailed
 from catalog.errors import SqlError
@@ -144,8 +144,8 @@ def _on_former_ports(config: Config, lifeline: Lifeline) -> Config:
     """Replaces unspecified ports by the ones used before a crash: clients reconnect to these."""
     server, former = config.server, lifeline.ports
     thrift, http = server.thrift_port or former.get("thrift", 0), server.http_port or former.get("http", 0)
-    connect = server.connect_port or former.get("connect", 0)
-    return replace(config, server=replace(server, thrift_port=thrift, http_port=http, connect_port=connect))
+    optional: dict[str, Any] = {f"{name}_port": port or former.get(name, 0) for name, port in server.optional_ports.items()}
+    return replace(config, server=replace(server, thrift_port=thrift, http_port=http, **optional))
 
 
 def _end_with_error(server: Server, config: Config, console: Console) -> int:

@@ -178,6 +178,11 @@ class ServerSection:
         "", "PEM file with the certificate's private key, without a password; empty: the key is in tls_certificate."
     )
 
+    @property
+    def optional_ports(self) -> Mapping[str, int]:
+        """Returns the settings of the ports that may be closed (-1), by the name in the port file."""
+        return {"connect": self.connect_port}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeSection:
