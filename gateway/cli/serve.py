@@ -144,7 +144,9 @@ def _on_former_ports(config: Config, lifeline: Lifeline) -> Config:
     """Replaces unspecified ports by the ones used before a crash: clients reconnect to these."""
     server, former = config.server, lifeline.ports
     thrift, http = server.thrift_port or former.get("thrift", 0), server.http_port or former.get("http", 0)
-    optional: dict[str, Any] = {f"{name}_port": port or former.get(name, 0) for name, port in server.optional_ports.items()}
+    optional: dict[str, Any] = {
+        f"{name}_port": port or former.get(name, 0) for name, port in server.optional_ports.items()
+    }
     return replace(config, server=replace(server, thrift_port=thrift, http_port=http, **optional))
 
 
