@@ -182,7 +182,10 @@ class Chain:
     def mechanism_for(self, user: str, peer: Peer) -> Mechanism:
         """Returns SCRAM for users with a verifier, and for unknown ones, which cannot be told apart; PLAIN for other
         methods than the password file, for tokens of the user `token`, and for older entries of the file.
+
+        Raises :class:`PlaintextRefused` before the client sends a secret.
         """
+        self.ensure_encrypted(peer)
         if peer.certificate_names and self.methods.certificate is not None:
             return Mechanism.EXTERNAL
         users = self.methods.password

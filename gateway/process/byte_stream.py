@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from gateway.process.tls import TlsFailed, TlsServer, TlsSession
+from gateway.process.tls import HTTP, TlsFailed, TlsServer, TlsSession
 
 # Between two parts of a response that the client accepts.
 WRITE_S = 60.0
@@ -120,7 +120,7 @@ class ByteStream:
         del self._buffer[:count]
         return taken
 
-    def write(self, pieces: tuple[bytes, ...], before_last: Callable[[], None] | None = None) -> None:
+    def write(self, pieces: tuple[bytes | memoryview, ...], before_last: Callable[[], None] | None = None) -> None:
         """Writes pieces; large ones are sent without copying. `before_last` is called before the last byte is sent,
         without which the client has no response.
         """
@@ -146,9 +146,23 @@ class ByteStream:
         """Returns the names in the client's certificate."""
         return self._tls.peer_names if self._tls else ()
 
-    def start_tls(self, tls: TlsServer) -> None:
+    @property
+    def has_received(self) -> bool:
+        """Returns True if bytes have arrived that were not taken."""
+        return bool(self._buffer)
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self._tls is not None
+
+    @property
+    def tls_protocol(self) -> str | None:
+        """Returns the protocol that was negotiated with TLS."""
+        return self._tls.protocol if self._tls else None
+
+    def start_tls(self, tls: TlsServer, protocol: str = HTTP) -> None:
         """Starts TLS with the received handshake bytes; returns when the handshake has ended, within the deadline."""
-        self._tls = tls.begin()
+        self._tls = tls.begin(protocol)
         # The client sends its hello without waiting, so that its bytes were read before TLS
         # began.
         begin = bytes(self._buffer)
@@ -164,7 +178,7 @@ class ByteStream:
             with contextlib.suppress(OSError):
                 self._socket.send(self._tls.outgoing(), socket.MSG_DONTWAIT)
 
-    def _send_pieces(self, pieces: tuple[bytes, ...]) -> None:
+    def _send_pieces(self, pieces: tuple[bytes | memoryview, ...]) -> None:
         try:
             self._wait_at_most(None)
             sent = _send_part(self._socket.sendmsg, pieces)

@@ -159,6 +159,7 @@ class Session:
                 shows_materialized=wanted.shows_materialized,
                 stage=wanted.stage,
             )
+            request = request if wanted.within is None else wanted.within(request)
             # A DML statement becomes one with rows: clients that ask before its end must
             # hear that a result set follows.
             if wanted.has_counts:
@@ -185,6 +186,27 @@ class Session:
             return through(stream) if through else stream
 
         return self._call(type(statement).__name__, run)
+
+    def describe(self, text: str, parameters: Sequence[Parameter] = ()) -> Operation:
+        """Starts a call that returns the columns of the query `text`, as DESCRIBE QUERY does, without running it."""
+        _ensure_flat(parameters)
+        described = f"DESCRIBE QUERY {text}"
+        return self._call("DescribeQuery", lambda request: self.engine_session.execute(described, request, parameters))
+
+    def explain(
+        self,
+        text: str,
+        parameters: Sequence[Parameter] = (),
+        within: Callable[[StatementRequest], StatementRequest] = lambda request: request,
+    ) -> Operation:
+        """Starts a call that returns the plans of the statement `text`, as EXPLAIN EXTENDED does, without running it;
+        `within` changes its request.
+        """
+        _ensure_flat(parameters)
+        explained = f"EXPLAIN EXTENDED {text}"
+        return self._call(
+            "Explain", lambda request: self.engine_session.execute(explained, within(request), parameters)
+        )
 
     def transfer(self, statement: GetFile | ChangeFile, stage: Callable[[FileTransfer], str]) -> Operation:
         """Starts a statement about a volume file, as a value; `stage` is called once it is authorized."""
