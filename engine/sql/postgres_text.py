@@ -60,6 +60,15 @@ _VALUE_PIECES = re.compile(
     r"""(?sx) (?P<skipped> --(?:\\\r?\n|[^\r\n])* | /\*.*?\*/ | \b[rR](?:'[^']*'|"[^"]*") | '(?:[^'\\]|\\.)*'
     | `[^`]*` ) | (?P<open> [(\[] ) | (?P<close> [)\]] ) | (?P<comma> , ) | (?P<other> \S )"""
 )
+_LIMITS = re.compile(rf"\b(?:LIMIT|OFFSET)\s+:{MARKER_PREFIX}([0-9]+)\b", re.IGNORECASE)
+_LITERAL = re.compile(
+    r"""\s*(?:(?P<null>NULL(?:::[a-z_]+)?)|(?P<word>TRUE|FALSE)|(?P<text>'(?:[^'\\]|\\.|'')*')(?:::(?P<cast>[a-z_]+))?
+    |(?P<double>[+-]?[0-9]+(?:\.[0-9]*)?E[+-]?[0-9]+)|(?P<fraction>[+-]?[0-9]*\.[0-9]+)|(?P<whole>[+-]?[0-9]+))\s*""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_STRING_ESCAPE = re.compile(r"\\([0-3][0-7]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_CHARS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+_BIGINT_DIGITS, _PRECISION_MAX = 18, 38
 _MARKER = re.compile(rf"\s*:{MARKER_PREFIX}([0-9]+)\s*")
 _ADAPTED = re.compile(r"""["$\[]|::|[eE]'""")
 _PIECES = re.compile(
@@ -178,11 +187,25 @@ def adapt_text(source: str) -> AdaptedText:
     return AdaptedText("".join([*pieces, source[done:]]), source, reader.markers, tuple(reader.edits))
 
 
+def limit_markers(text: str) -> set[int]:
+    """Returns the numbers of the markers after LIMIT and OFFSET in an adapted text."""
+    return {int(number) for number in _LIMITS.findall(text)}
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal as text (None: NULL), and the SQL type of it."""
+
+    value: str | None
+    sql_type: str = "string"
+
+
 @dataclass(frozen=True, slots=True)
 class InsertText:
     """An INSERT … VALUES, in Spark's spelling: the table, its columns in parentheses (or nothing), and the rows.
 
-    `items` are the values of its only row; empty for several rows.
+    `items` are the values of its only row; empty for several rows. `literals` are the values of all rows if these are
+    literals; else empty.
     """
 
     target: str
@@ -190,6 +213,7 @@ class InsertText:
     rows: str
     items: tuple[str, ...]
     row_count: int = 1
+    literals: tuple[tuple[Literal, ...], ...] = ()
 
     @property
     def query(self) -> str:
@@ -212,7 +236,56 @@ def parse_insert(text: str) -> InsertText | None:
     if found is None:
         return None
     columns = head["columns"] or ""
-    return InsertText(head["target"], columns, rows, tuple(found[0]) if len(found) == 1 else (), len(found))
+    items = tuple(found[0]) if len(found) == 1 else ()
+    return InsertText(head["target"], columns, rows, items, len(found), _literal_rows(found))
+
+
+def _literal_rows(rows: list[list[str]]) -> tuple[tuple[Literal, ...], ...]:
+    """Returns the values of all rows; nothing if one is not a literal, or if rows have different lengths."""
+    found: list[tuple[Literal, ...]] = []
+    for row in rows:
+        literals = [literal for item in row if (literal := _literal(item)) is not None]
+        if len(literals) != len(row) or len(row) != len(rows[0]):
+            return ()
+        found.append(tuple(literals))
+    return tuple(found)
+
+
+def _literal(item: str) -> Literal | None:
+    found = _LITERAL.fullmatch(item)
+    if found is None:
+        return None
+    kind = found.lastgroup
+    if kind == "cast":
+        kind = "text"
+    match kind:
+        case "null":
+            return Literal(None)
+        case "word":
+            return Literal(found["word"].lower(), "boolean")
+        case "whole":
+            digits = len(found["whole"])
+            return Literal(found["whole"], "bigint" if digits <= _BIGINT_DIGITS else f"decimal({_PRECISION_MAX},0)")
+        case "fraction":
+            whole, _, fraction = found["fraction"].lstrip("+-").partition(".")
+            return Literal(found["fraction"], f"decimal({max(1, len(whole) + len(fraction))},{len(fraction)})")
+        case "double":
+            return Literal(found["double"], "double")
+        case _:  # a string, perhaps with a cast
+            return Literal(_unescape(found["text"]), found["cast"] or "string")
+
+
+def _unescape(text: str) -> str:
+    """Returns the value of a string of Spark."""
+    value = text[1:-1].replace("''", "'")
+    return _STRING_ESCAPE.sub(_escaped_char, value) if "\\" in value else value
+
+
+def _escaped_char(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if len(code) == 1:
+        return _CHARS.get(code, code)
+    return chr(int(code, 8)) if code[0] in "01234567" else chr(int(code[1:], 16))
 
 
 def _split_rows(text: str) -> list[list[str]] | None:

@@ -47,7 +47,8 @@ class Banner:
     def line(self) -> str:
         """Returns one line for a log."""
         line = f"{self.served}; console and HTTP {self.url}, Thrift {self._address}:{self.ports.thrift}"
-        return line if self._remote is None else f"{line}, Spark Connect {self._remote}"
+        line = line if self._remote is None else f"{line}, Spark Connect {self._remote}"
+        return line if self._postgres is None else f"{line}, PostgreSQL {self._postgres}"
 
     @property
     def text(self) -> str:
@@ -61,6 +62,7 @@ class Banner:
             else ""
         )
         connect = f"  Spark   {self._remote}\n" if self._remote is not None else ""
+        connect += f"  psql    {self._postgres}\n" if self._postgres is not None else ""
         return f"""\
 {self.served}
 {hint}  Console {self.url}
@@ -82,6 +84,12 @@ class Banner:
             return None
         ssl = "/;use_ssl=true" if self.config.server.tls_certificate else ""
         return f"sc://{self._address}:{port}{ssl}"
+
+    @property
+    def _postgres(self) -> str | None:
+        """Returns the address for PostgreSQL's clients; None if the port is closed."""
+        port = self.ports.optional.get("postgres")
+        return None if port is None else f"postgresql://{self._address}:{port}/"
 
     @property
     def _address(self) -> str:

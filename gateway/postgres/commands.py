@@ -421,6 +421,19 @@ _FORMS: Mapping[str, tuple[tuple[re.Pattern[str], _Make], ...]] = MappingProxyTy
 )
 
 
+def is_blank(text: str) -> bool:
+    """Returns True for a text of spaces and comments."""
+    begin = _COMMENTS.match(text)
+    return begin is not None and begin.end() == len(text)
+
+
+def is_begin(text: str) -> bool:
+    """Returns True for a text of one BEGIN or START TRANSACTION."""
+    begin, text = _COMMENTS.match(text), text.rstrip(" \t\r\n;")
+    at = begin.end() if begin else 0
+    return any(pattern.fullmatch(text, at) for pattern, _ in _BEGIN)
+
+
 def parse_command(text: str) -> Command | None:
     """Returns the statement; None for one of the engine's. Raises `PostgresFeatureNotSupported`."""
     begin, text = _COMMENTS.match(text), text.rstrip(" \t\r\n;")

@@ -170,6 +170,7 @@ class Connection:
             self._drop_batch()
             self._fail(error)
             self._discards = True
+            self.output.flush()  # a client that has sent Flush waits for the error before it sends Sync
 
     def _fail(self, error: BaseException, sent: SentText | None = None) -> None:
         fatal = is_fatal(error)
@@ -271,7 +272,7 @@ class Connection:
             self._portals.pop(given.portal).close()
         if len(self._portals) >= PORTALS_MAX:
             raise TooManyPreparedObjects("portals", PORTALS_MAX)
-        parameters = bound_parameters(given.values, given.formats, prepared.oids)
+        parameters = prepared.with_limits(bound_parameters(given.values, given.formats, prepared.oids))
         self._portals[given.portal] = Portal(prepared, parameters, given.result_formats)
         self.output.add(m.BIND_COMPLETE)
 
@@ -288,6 +289,11 @@ class Connection:
             return
         if kind != b"P":
             raise m.MalformedMessage("neither a statement nor a portal is described")
+        if name in self.client.cursors and name not in self._portals:
+            cursor = self.client.cursors[name]
+            formats = [BINARY_FORMAT] if cursor.is_binary else []
+            self.output.add(m.row_description(cursor.result.columns or (), formats))
+            return
         portal = self._portal(name)
         if portal.prepared.is_empty or portal.prepared.is_write:
             self.output.add(m.NO_DATA)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from catalog.conditions import PostgresFeatureNotSupported
 from catalog.errors import SqlError
 from engine.runtime.parameters import Parameter
-from engine.sql.postgres_text import MARKER_PREFIX, InsertText
+from engine.sql.postgres_text import MARKER_PREFIX, InsertText, limit_markers
 from gateway.postgres.parameters import parameter
 from gateway.postgres.statements import SentStatement
 from gateway.postgres.types import INT8, TEXT, Column, pg_type, spark_type
@@ -24,7 +24,9 @@ Explain = Callable[[str, Sequence[Parameter]], str]
 _CACHED_MAX = 200
 _PROBE = "gateway_parameter_"
 _CAST_OF_PROBE = re.compile(rf"cast\({_PROBE}([0-9]+)_ as ([a-z_]+(?:\([0-9, ]+\))?)\)")
-_LIMITS = re.compile(rf"\b(?:LIMIT|OFFSET)\s+:{MARKER_PREFIX}([0-9]+)\b", re.IGNORECASE)
+_FAILED_CAST = re.compile(
+    rf"'{_PROBE}([0-9]+)_' of the type \"STRING\" cannot be cast to \"([A-Z_]+(?:\([0-9, ]+\))?)\""
+)
 _CASTS = re.compile(
     rf":{MARKER_PREFIX}([0-9]+)\s*::\s*([a-z_]+(?:\([0-9, ]+\))?)"
     rf"|\bCAST\s*\(\s*:{MARKER_PREFIX}([0-9]+)\s+AS\s+([a-z_]+(?:\([0-9, ]+\))?)",
@@ -51,7 +53,10 @@ class Inference:
 
     def columns(self, statement: SentStatement, oids: Sequence[int]) -> list[Column]:
         """Returns the columns of a query. Raises the error of its analysis."""
-        found = self.describe(statement.text, self.nulls(oids))
+        limits = limit_markers(statement.text)
+        nulls = self.nulls(oids)
+        nulls = [_one(number) if number in limits else null for number, null in enumerate(nulls, 1)]
+        found = self.describe(statement.text, nulls)
         return [Column(name, pg_type(kind), kind) for name, kind in found]
 
     def written_types(self, insert: InsertText, *, is_required: bool = False) -> list[str]:
@@ -81,33 +86,35 @@ class Inference:
     def _found(self, statement: SentStatement, given: Sequence[int]) -> list[int]:
         found = dict(enumerate(given, 1))
         text = statement.text
-        for number in _LIMITS.findall(text):
-            _note(found, int(number), INT8.oid)
+        for number in limit_markers(text):
+            _note(found, number, INT8.oid)
         for first, kind, second, other in _CASTS.findall(text):
             _note(found, int(first or second), pg_type(kind or other).oid)
         if statement.insert is not None and statement.insert.items:
             types = self.written_types(statement.insert)
             for index, kind in enumerate(types[: len(statement.insert.items)]):
-                if (number := statement.insert.marker(index)) is not None:
-                    _note(found, number, pg_type(kind).oid)
+                if (marker := statement.insert.marker(index)) is not None:
+                    _note(found, marker, pg_type(kind).oid)
         elif 0 in found.values() and statement.kind is not None:
             self._probe(text, found)
         return [found[number] or TEXT.oid for number in sorted(found)]
 
     def _probe(self, text: str, found: dict[int, int]) -> None:
-        """Analyzes the text with a distinct string for each unknown parameter."""
-        probes = [
-            Parameter(value=f"{_PROBE}{number}_", sql_type="string", name=f"{MARKER_PREFIX}{number}")
-            if oid == 0
-            else Parameter(value=None, sql_type=spark_type(oid), name=f"{MARKER_PREFIX}{number}")
-            for number, oid in found.items()
-        ]
-        try:
-            plans = self.explain(text, probes)
-        except SqlError:  # its own error follows when it is described or run
+        """Analyzes the text with a distinct string for each unknown parameter. An error about the cast of one of them
+        has its type too.
+        """
+        for _ in range(len(found)):
+            try:
+                plans = self.explain(text, _probes(text, found))
+            except SqlError as error:
+                failed = _FAILED_CAST.search(error.message)
+                if failed is None:  # its own error follows when it is described or run
+                    return
+                _note(found, int(failed[1]), pg_type(failed[2].lower()).oid)
+                continue
+            for number, kind in _CAST_OF_PROBE.findall(plans.lower()):
+                _note(found, int(number), pg_type(kind).oid)
             return
-        for number, kind in _CAST_OF_PROBE.findall(plans.lower()):
-            _note(found, int(number), pg_type(kind).oid)
 
     def values(self, arguments: str, oids: list[int]) -> list[Parameter]:
         """Returns the arguments of EXECUTE, which are literals. Raises `PostgresFeatureNotSupported`."""
@@ -132,6 +139,23 @@ def _literal_parameter(literal: re.Match[str], oid: int, number: int) -> Paramet
     if not oid and literal["number"]:
         kind = INT8.oid if value.lstrip("+-").isdigit() else pg_type("decimal").oid
     return parameter(value.encode(), 0, kind, number)
+
+
+def _probes(text: str, found: dict[int, int]) -> list[Parameter]:
+    limits = limit_markers(text)
+    return [
+        _one(number)
+        if number in limits
+        else Parameter(
+            value=None if oid else f"{_PROBE}{number}_", sql_type=spark_type(oid), name=f"{MARKER_PREFIX}{number}"
+        )
+        for number, oid in found.items()
+    ]
+
+
+def _one(number: int) -> Parameter:
+    """Returns a value for LIMIT, which must not be null."""
+    return Parameter(value="1", sql_type="int", name=f"{MARKER_PREFIX}{number}")
 
 
 def _note(found: dict[int, int], number: int, oid: int) -> None:

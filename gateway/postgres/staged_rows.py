@@ -78,6 +78,9 @@ class StagedRows:
         if parameters:
             self._add_bound(insert, parameters)
             return
+        if insert.literals:
+            self._add_literals(insert)
+            return
         if not self.parts or not isinstance(self.parts[-1], LiteralPart):
             self.parts.append(LiteralPart())
         last = self.parts[-1]
@@ -159,6 +162,14 @@ class StagedRows:
         if kind.startswith(_NESTED):
             return f"from_json({value}, '{kind}')"
         return self._cast(value, index)
+
+    def _add_literals(self, insert: InsertText) -> None:
+        """Adds literals as bound values: thousands of them in a text would take seconds to analyze."""
+        width = len(insert.literals[0])
+        items = tuple(f":{MARKER_PREFIX}{number}" for number in range(1, width + 1))
+        template = InsertText(insert.target, insert.columns, "", items)
+        for row in insert.literals:
+            self._add_bound(template, [Parameter(value=literal.value, sql_type=literal.sql_type) for literal in row])
 
     def _add_bound(self, insert: InsertText, parameters: Sequence[Parameter]) -> None:
         last = self.parts[-1] if self.parts else None

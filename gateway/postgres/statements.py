@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from engine.runtime.parameters import Parameter
 from engine.runtime.statement_class import StatementClass, class_of
-from engine.sql.postgres_text import AdaptedText, InsertText, adapt_text, parse_insert
+from engine.sql.postgres_text import MARKER_PREFIX, AdaptedText, InsertText, adapt_text, limit_markers, parse_insert
 from engine.sql.statement_texts import split_statements
-from gateway.postgres.commands import Begin, Command, Copy, parse_command
+from gateway.postgres.commands import Command, Copy, is_begin, is_blank, parse_command
 from gateway.postgres.errors import SentText
 from gateway.postgres.fixed_answers import Answers, Call, parse_calls
 
@@ -59,7 +60,9 @@ def read_statement(text: str, whole: str, offset: int, known: Answers) -> SentSt
 
 def split_query(text: str) -> list[tuple[str, int]]:
     """Returns the statements of a simple query, each with its place."""
-    if isinstance(parse_command(text), Begin):  # BEGIN with modes looks like the begin of a script
+    if ";" not in text:
+        return [] if is_blank(text) else [(text, 0)]
+    if is_begin(text):  # BEGIN with modes looks like the begin of a script
         return [(text, 0)]
     return [(piece.text, piece.offset) for piece in split_statements(text)]
 
@@ -81,6 +84,13 @@ class Prepared:
         return isinstance(statement.command, Copy) or (
             statement.command is None and not statement.calls and statement.kind is StatementClass.WRITE
         )
+
+    def with_limits(self, parameters: Sequence[Parameter]) -> Sequence[Parameter]:
+        """Returns the parameters with those of LIMIT and OFFSET as INT, which Spark requires."""
+        limits = {f"{MARKER_PREFIX}{number}" for number in limit_markers(self.statement.text)}
+        if not limits:
+            return parameters
+        return tuple(replace(one, sql_type="int") if one.name in limits else one for one in parameters)
 
     def __post_init__(self) -> None:
         missing = self.statement.markers - len(self.oids)

@@ -32,6 +32,7 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, counts_as_row
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass, class_of
+from engine.sql.query.source_text import join_texts, slice_text
 from engine.statements.volumes.statement import ChangeFile, GetFile
 from engine.storage.volume_files import FileTransfer
 from gateway.results.result_store import ResultStore
@@ -190,7 +191,7 @@ class Session:
     def describe(self, text: str, parameters: Sequence[Parameter] = ()) -> Operation:
         """Starts a call that returns the columns of the query `text`, as DESCRIBE QUERY does, without running it."""
         _ensure_flat(parameters)
-        described = f"DESCRIBE QUERY {text}"
+        described = join_texts(("DESCRIBE QUERY ", slice_text(text, 0, len(text))))
         return self._call("DescribeQuery", lambda request: self.engine_session.execute(described, request, parameters))
 
     def explain(
@@ -203,7 +204,7 @@ class Session:
         `within` changes its request.
         """
         _ensure_flat(parameters)
-        explained = f"EXPLAIN EXTENDED {text}"
+        explained = join_texts(("EXPLAIN EXTENDED ", slice_text(text, 0, len(text))))
         return self._call(
             "Explain", lambda request: self.engine_session.execute(explained, within(request), parameters)
         )
