@@ -3468,6 +3468,127 @@ class ConnectPositionNotFound(SqlError):
     response_id: str
     def __init__(self, response_id: str) -> None: ...
 
+class PostgresProtocolViolation(SqlError):
+    """POSTGRES_PROTOCOL_VIOLATION, SQLSTATE 08P01"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class PostgresFeatureNotSupported(SqlError):
+    """UNSUPPORTED_POSTGRES_FEATURE, SQLSTATE 0A000"""
+    feature: str
+    advice: str
+    def __init__(self, feature: str, advice: str = '') -> None: ...
+
+class TooManyPostgresConnections(SqlError):
+    """POSTGRES_TOO_MANY_CONNECTIONS, SQLSTATE 53300"""
+    limit: int
+    def __init__(self, limit: int) -> None: ...
+
+class DatabaseNotFound(SqlError):
+    """DATABASE_NOT_FOUND, SQLSTATE 3D000"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class TransactionBlockFailed(SqlError):
+    """IN_FAILED_TRANSACTION_BLOCK, SQLSTATE 25P02"""
+    def __init__(self) -> None: ...
+
+class NotInTransactionBlock(SqlError):
+    """NOT_IN_TRANSACTION_BLOCK, SQLSTATE 25001"""
+    statement: str
+    def __init__(self, statement: str) -> None: ...
+
+class NoTransactionBlock(SqlError):
+    """NO_ACTIVE_TRANSACTION_BLOCK, SQLSTATE 25P01"""
+    statement: str
+    def __init__(self, statement: str) -> None: ...
+
+class BlockNotSupported(SqlError):
+    """TRANSACTION_BLOCK_NOT_SUPPORTED, SQLSTATE 0A000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class SavepointNotFound(SqlError):
+    """SAVEPOINT_NOT_FOUND, SQLSTATE 3B001"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class PreparedStatementExists(SqlError):
+    """PREPARED_STATEMENT_ALREADY_EXISTS, SQLSTATE 42P05"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class PreparedStatementNotFound(SqlError):
+    """PREPARED_STATEMENT_NOT_FOUND, SQLSTATE 26000"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class SessionCursorExists(SqlError):
+    """SESSION_CURSOR_ALREADY_EXISTS, SQLSTATE 42P03"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class SessionCursorNotFound(SqlError):
+    """SESSION_CURSOR_NOT_FOUND, SQLSTATE 34000"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class TooManyPreparedObjects(SqlError):
+    """TOO_MANY_PREPARED_OBJECTS, SQLSTATE 53400"""
+    kind: str
+    limit: int
+    def __init__(self, kind: str, limit: int) -> None: ...
+
+class CursorNotScrollable(SqlError):
+    """SESSION_CURSOR_NOT_SCROLLABLE, SQLSTATE 55000"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class ParameterNotRecognized(SqlError):
+    """UNRECOGNIZED_CONFIGURATION_PARAMETER, SQLSTATE 42704"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class ParameterValueInvalid(SqlError):
+    """INVALID_CONFIGURATION_PARAMETER, SQLSTATE 22023"""
+    name: str
+    value: str
+    expected: str
+    def __init__(self, name: str, value: str, expected: str) -> None: ...
+
+class ParameterReadOnly(SqlError):
+    """CANNOT_CHANGE_CONFIGURATION_PARAMETER, SQLSTATE 55P02"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class BoundValueInvalid(SqlError):
+    """INVALID_BOUND_VALUE, SQLSTATE 22P02"""
+    number: int
+    reason: str
+    def __init__(self, number: int, reason: str) -> None: ...
+
+class BoundValuesMismatch(SqlError):
+    """WRONG_NUMBER_OF_BOUND_VALUES, SQLSTATE 08P01"""
+    found: int
+    wanted: int
+    def __init__(self, found: int, wanted: int) -> None: ...
+
+class CopyDataInvalid(SqlError):
+    """COPY_DATA_INVALID, SQLSTATE 22P04"""
+    row: int
+    reason: str
+    def __init__(self, row: int, reason: str) -> None: ...
+
+class CopyFailed(SqlError):
+    """COPY_FAILED_BY_CLIENT, SQLSTATE 57014"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class CopyTooLarge(SqlError):
+    """COPY_TOO_LARGE, SQLSTATE 54000"""
+    limit: int
+    def __init__(self, limit: int) -> None: ...
+
 class SessionStateNotReadable(SqlError):
     """SESSION_STATE_NOT_READABLE, SQLSTATE 58030"""
     reason: str

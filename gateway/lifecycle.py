@@ -10,8 +10,8 @@ partly working server is worse than a restart.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from catalog.errors import SqlError
@@ -28,17 +28,16 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """The ports in use; `connect` is None if that port is closed."""
+    """The ports in use; `optional` has the open ones of `gateway/optional_ports.py` by name."""
 
     thrift: int
     http: int
-    connect: int | None = None
+    optional: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def numbers(self) -> dict[str, int]:
         """Returns the open ports by name."""
-        named = {"thrift": self.thrift, "http": self.http, "connect": self.connect}
-        return {name: port for name, port in named.items() if port is not None}
+        return {"thrift": self.thrift, "http": self.http, **self.optional}
 
 
 class Lifecycle:

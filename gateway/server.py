@@ -1,7 +1,7 @@
 """The composition root: the server's parts, their start order and the shutdown.
 
     start   open the audit log → check authentication, host, ports, port file, certificate → HTTP (health only)
-            → engine (catalog, Spark) → registry → Spark Connect → Thrift → ready
+            → engine (catalog, Spark) → registry → optional ports, Thrift → ready
     drain   reject new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
 
 If a part fails to start, the parts that had started are stopped. HTTP starts first and ends last, so that health checks
@@ -10,7 +10,6 @@ are always answered.
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import signal
@@ -20,10 +19,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
 from urllib.parse import urlsplit
 
-from catalog.conditions import ConnectNotInstalled, StateFolderNotUsable
+from catalog.conditions import StateFolderNotUsable
 from catalog.errors import SqlError
 from engine.engine import Engine, TableCount
 from engine.main import EngineOptions, open_engine
@@ -57,6 +55,7 @@ from gateway.http.uploads import Uploads
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.observability.activity import ServerActivity
 from gateway.observability.tracing import make_tracer
+from gateway.optional_ports import OptionalFrontEnds
 from gateway.process.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
 from gateway.process.supervision import OnDeath, ignore_death
 from gateway.process.tls import TlsFiles, TlsServer
@@ -73,9 +72,6 @@ from gateway.state.remote_log_ins import RemoteLogIns
 from gateway.take_over import TakeOver
 
 logger = logging.getLogger(__name__)
-
-# Imported by name on demand: its packages are optional, and slow to import.
-_CONNECT = "gateway.connect.server"
 
 Progress = Callable[[str], None]
 OnFailure = Callable[[SqlError], None]
@@ -264,7 +260,8 @@ class Server:
         authenticator: Authenticator = RecordedLogIns(known, auditor, self._lifecycle.traffic)
         for name, port in (("thrift", config.thrift_port), ("http", config.http_port)):
             ensure_port_free(name, config.host, port)
-        connect_module = self._load_connect()
+        optional = OptionalFrontEnds(config)
+        optional.load()
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
         tls = self._tls(auditor)
@@ -309,15 +306,14 @@ class Server:
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         thrift = self._make_thrift(registry, authenticator, ThriftSettings(tls=tls, listener=listener), parts)
-        connect = self._make_connect(connect_module, registry, authenticator, tls, parts)
+        optional.make(registry, authenticator, tls, parts, self._on_death)
         if state is not None and call_signer is not None:
             self._lifecycle.forwarder = Forwarder(state, call_signer, registry, max(1, config.http_threads // 2))
             calls.forwarder = thrift.service.forwarder = self._lifecycle.forwarder
-            front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service}
-            front_ends |= {} if connect is None else {connect_module.FRONT_END: connect.service}
+            front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service, **optional.services}
             self._continue_sessions(Recovery(registry, state, front_ends), registry.threads, state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
-        ports = Ports(thrift=thrift.start(), http=http.port, connect=None if connect is None else connect.start())
+        ports = Ports(thrift=thrift.start(), http=http.port, optional=optional.start())
         calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
         self._announce(parts, ports)
@@ -336,31 +332,6 @@ class Server:
         # Calls may wait for another gateway, which continues with the sessions.
         parts.callback(server.stop, config.drain_deadline_s)
         return server
-
-    def _make_connect(
-        self, module: Any, registry: Registry, authenticator: Authenticator, tls: TlsServer | None, parts: ExitStack
-    ) -> Any:
-        """Returns the server of the Spark Connect port, from its `module`; None if the port is closed."""
-        if module is None:
-            return None
-        config, limits = self._config.server, module.ConnectSettings(tls=tls)
-        server = module.ConnectServer(registry, authenticator, config.host, config.connect_port, limits, self._on_death)
-        parts.callback(server.stop)
-        return server
-
-    def _load_connect(self) -> Any:
-        """Returns the module of the Spark Connect port; None if the port is closed. Raises `ConnectNotInstalled`."""
-        config = self._config.server
-        if config.connect_port < 0:
-            return None
-        # gRPC's handlers around each fork, such as the start of another Java, are for children that use gRPC.
-        os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
-        try:
-            module = importlib.import_module(_CONNECT)
-        except ImportError as error:  # also PySpark's own, for a package that it misses
-            raise ConnectNotInstalled(str(error).partition("\n")[0]) from error
-        ensure_port_free("connect", config.host, config.connect_port)
-        return module
 
     def _announce(self, parts: ExitStack, ports: Ports) -> None:
         """Begins what requires that clients can connect."""

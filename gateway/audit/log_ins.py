@@ -29,6 +29,9 @@ class RecordedLogIns:
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         return _Recorded(self.inner.begin(mechanism, peer), self, mechanism, Origin(peer=peer.address))
 
+    def mechanism_for(self, user: str, peer: Peer) -> Mechanism:
+        return self.inner.mechanism_for(user, peer)
+
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
         found = self.inner.act_for(identity, user, peer)
         self.auditor.logged_in(found, Origin(peer=peer.address))
@@ -49,6 +52,8 @@ class _Recorded:
     def receive(self, message: bytes) -> Challenge | Accepted:
         if self.mechanism is Mechanism.PLAIN:
             self._user = _user_of(message)
+        elif self.mechanism is Mechanism.SCRAM and self._user is None:
+            self._user = message.partition(b"\0")[0].decode("utf-8", "replace")
         try:
             answer = self.exchange.receive(message)
         except SqlError as error:

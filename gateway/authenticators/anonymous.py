@@ -23,6 +23,9 @@ class Anonymous:
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         return _Believing(mechanism, peer.is_loopback or self.is_open)
 
+    def mechanism_for(self, user: str, peer: Peer) -> Mechanism:
+        return Mechanism.ANONYMOUS
+
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
         """Always rejects impersonation: a client can log in under the other name."""
         raise ProxyUserNotAllowed(identity.principal, user)

@@ -30,9 +30,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol, assert_never
+from typing import Protocol, assert_never, runtime_checkable
 
 from catalog.conditions import (
+    AuthenticationFailed,
     CredentialsRefused,
     DirectoryUnavailable,
     LogInEnded,
@@ -43,10 +44,11 @@ from catalog.grants.tokens import TOKEN_PREFIX
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.acting import Acting
 from gateway.authenticators.certificates import Certificates
-from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse_plain
+from gateway.authenticators.exchange import Accepted, Challenge, Exchange, Mechanism, parse_plain
 from gateway.authenticators.names import NAME_BYTES_MAX, fold_name
 from gateway.authenticators.passwords import PASSWORD_BYTES_MAX
 from gateway.authenticators.peer import Peer
+from gateway.authenticators.scram import MalformedExchange, ScramExchange, Verifier
 from gateway.authenticators.throttle import Throttle
 
 GOOD_FOR_S = 60.0
@@ -108,6 +110,17 @@ class PasswordMethod(Protocol):
     def ensure_current(self, identity: Identity) -> None: ...
 
 
+@runtime_checkable
+class VerifierMethod(Protocol):
+    """A method with verifiers of SCRAM-SHA-256."""
+
+    def has_verifier(self, user: str) -> bool: ...
+
+    def verifier(self, user: str) -> Verifier: ...
+
+    def verified(self, user: str, verifier: Verifier) -> Identity: ...
+
+
 class TokenMethod(Protocol):
     """A method with tokens; raises :class:`CredentialsRefused` and :class:`LogInEnded`."""
 
@@ -162,7 +175,22 @@ class Chain:
         return (Mechanism.PLAIN, *([Mechanism.BEARER] if has_tokens else []), *by_certificate)
 
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
+        if mechanism is Mechanism.SCRAM:
+            return _Scram(self, peer)
         return _OneMessage(self, mechanism, peer)
+
+    def mechanism_for(self, user: str, peer: Peer) -> Mechanism:
+        """Returns SCRAM for users with a verifier, and for unknown ones, which cannot be told apart; PLAIN for other
+        methods than the password file, for tokens of the user `token`, and for older entries of the file.
+
+        Raises :class:`PlaintextRefused` before the client sends a secret.
+        """
+        self.ensure_encrypted(peer)
+        if peer.certificate_names and self.methods.certificate is not None:
+            return Mechanism.EXTERNAL
+        users = self.methods.password
+        has_verifier = isinstance(users, VerifierMethod) and users.has_verifier(user)
+        return Mechanism.SCRAM if has_verifier and user != TOKEN_USER else Mechanism.PLAIN
 
     def authenticate(self, user: str | None, secret: str, peer: Peer) -> Identity:
         """Returns the identity for a secret; `user` is None for a token without a user name. Raises an error in class
@@ -341,7 +369,51 @@ class _OneMessage:
                 return Accepted(self.chain.authenticate(None, message.decode("latin-1"), self.peer))
             case Mechanism.EXTERNAL:
                 return Accepted(self.chain.authenticate(message.decode("utf-8", "replace"), "", self.peer))
-            case Mechanism.ANONYMOUS:
+            case Mechanism.ANONYMOUS | Mechanism.SCRAM:
                 raise CredentialsRefused()
             case _:
                 assert_never(self.mechanism)
+
+
+@dataclass(slots=True)
+class _Scram:
+    """An exchange of SCRAM-SHA-256; the front end sends the user's name before the client's first message."""
+
+    chain: Chain
+    peer: Peer
+    _user: str | None = None
+    _verifier: Verifier | None = None
+    _exchange: ScramExchange | None = None
+
+    def receive(self, message: bytes) -> Challenge | Accepted:
+        self.chain.ensure_encrypted(self.peer)
+        try:
+            if self._exchange is None:
+                return Challenge(self._begin(*message.split(b"\0", 1)))
+            return self._finish(message)
+        except (MalformedExchange, TypeError) as error:
+            raise AuthenticationFailed(f"the client does not follow SCRAM-SHA-256: {error}.") from None
+
+    def _begin(self, user: bytes, first: bytes) -> bytes:
+        users = self.chain.methods.password
+        if not isinstance(users, VerifierMethod):
+            raise CredentialsRefused()
+        self._user = user.decode("utf-8", "replace")
+        self._verifier = users.verifier(self._user)
+        self._exchange = ScramExchange(self._verifier)
+        return self._exchange.begin(first)
+
+    def _finish(self, message: bytes) -> Accepted:
+        users, user, verifier, exchange = self.chain.methods.password, self._user, self._verifier, self._exchange
+        if not isinstance(users, VerifierMethod) or user is None or verifier is None or exchange is None:
+            raise CredentialsRefused()
+        try:
+            with self.chain.throttle.attempt(fold_name(user), self.peer):
+                answer = exchange.finish(message)
+                if answer is None:
+                    raise CredentialsRefused()
+                identity = users.verified(user, verifier)
+        except CredentialsRefused:
+            logger.info("a log-in of %.80r from %s was refused", user, self.peer.address)
+            raise
+        return Accepted(self.chain.with_rights(identity), answer)

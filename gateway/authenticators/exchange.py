@@ -11,6 +11,7 @@ A mechanism's messages are the same on every front end:
     PLAIN       authzid NUL user NUL password (RFC 4616); HTTP's Basic, and OpenSession's fields, are converted to it
     BEARER      a token (RFC 6750)
     EXTERNAL    authzid (RFC 4422): the connection's certificate identifies the client
+    SCRAM       the user's name NUL client-first-message, then client-final-message (RFC 7677), for PostgreSQL's clients
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Mechanism(StrEnum):
     PLAIN = "PLAIN"
     BEARER = "BEARER"
     EXTERNAL = "EXTERNAL"
+    SCRAM = "SCRAM-SHA-256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,10 @@ class Authenticator(Protocol):
 
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         """Begins an exchange with one of the mechanisms."""
+        ...
+
+    def mechanism_for(self, user: str, peer: Peer) -> Mechanism:
+        """Returns the mechanism by which `user` logs in with a client that has all of them."""
         ...
 
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:

@@ -1,4 +1,5 @@
-"""Users with passwords in a file with lines `name:hash[:group,group…]`; `passwords.py` creates the hashes.
+"""Users with passwords in a file with lines `name:hash[:group,group…[:verifier]]`; `passwords.py` creates the hashes,
+`scram.py` the verifiers of SCRAM-SHA-256, which PostgreSQL's clients use. Lines of older releases have none.
 
 The file is reread when it changes. While it is unusable, no user can log in, but logged-in users continue.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import secrets
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +19,8 @@ from catalog.errors import SqlError
 from catalog.secret_files import lock_file, read_secret, stamp_of, write_secret
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.names import ensure_name, fold_name
-from gateway.authenticators.passwords import PasswordVerifier, is_password_hash
+from gateway.authenticators.passwords import PasswordVerifier, hash_password, is_password_hash
+from gateway.authenticators.scram import Verifier, decoy_verifier, make_verifier, parse_verifier
 from gateway.configuration.reloads import OnReload, ignore_reload
 
 logger = logging.getLogger(__name__)
@@ -30,9 +33,16 @@ class User:
     name: str
     password_hash: str
     groups: tuple[str, ...] = ()
+    verifier: Verifier | None = None
 
     def format(self) -> str:
-        return ":".join((self.name, self.password_hash, *([",".join(self.groups)] if self.groups else [])))
+        groups = [",".join(self.groups)] if self.groups or self.verifier else []
+        return ":".join((self.name, self.password_hash, *groups, *([self.verifier.format()] if self.verifier else [])))
+
+
+def make_user(name: str, password: str, groups: tuple[str, ...] = ()) -> User:
+    """Returns a user with the hash and the verifier of a password. Raises :class:`PasswordInvalid`."""
+    return User(name, hash_password(password), groups, make_verifier(password))
 
 
 # Users by folded name.
@@ -48,7 +58,8 @@ def parse_users(content: bytes, path: str) -> Users:
         try:
             user = _parse_user(line)
         except (UserNameInvalid, ValueError) as error:  # without the line, because it contains a hash
-            raise SecretUnusable(path, f"line {number} is not name:argon2id-hash[:group,group]: {error}") from None
+            expected = "name:argon2id-hash[:group,group[:verifier]]"
+            raise SecretUnusable(path, f"line {number} is not {expected}: {error}") from None
         if fold_name(user.name) in users:
             raise SecretUnusable(path, f"line {number} has a user whom a line before has too")
         users[fold_name(user.name)] = user
@@ -59,11 +70,14 @@ def parse_users(content: bytes, path: str) -> Users:
 
 
 def _parse_user(line: str) -> User:
-    name, stored, *rest = line.split(":")
-    if not is_password_hash(stored) or len(rest) > 1:
+    name, stored, *rest = line.split(":", 3)
+    if not is_password_hash(stored):
         raise ValueError("the hash is none of argon2id")
+    verifier = parse_verifier(rest[1]) if len(rest) > 1 else None
+    if len(rest) > 1 and verifier is None:
+        raise ValueError("the verifier is none of SCRAM-SHA-256")
     groups = tuple(map(ensure_name, rest[0].split(","))) if rest and rest[0] else ()
-    return User(ensure_name(name), stored, groups)
+    return User(ensure_name(name), stored, groups, verifier)
 
 
 def load_users(path: Path) -> Users:
@@ -120,6 +134,7 @@ class PasswordFile:
         self._is_usable = True
         self._generation = 0
         self._users = load_users(path)
+        self._decoy_key = secrets.token_bytes(32)
 
     @property
     def generation(self) -> int:
@@ -132,6 +147,26 @@ class PasswordFile:
         users = self._newest()
         found = users.get(fold_name(user)) if self._is_usable else None
         if not self._verifier.matches(password, found.password_hash if found else None) or found is None:
+            raise CredentialsRefused()
+        return replace(_identity(found), client_id=_fingerprint(found))
+
+    def has_verifier(self, user: str) -> bool:
+        """Returns True if `user` logs in by SCRAM-SHA-256; also for a user who does not exist."""
+        found = self._newest().get(fold_name(user))
+        return found is None or found.verifier is not None
+
+    def verifier(self, user: str) -> Verifier:
+        """Returns the user's verifier; for a user without, one that no password matches."""
+        found = self._newest().get(fold_name(user)) if self._is_usable else None
+        verifier = found.verifier if found is not None else None
+        return verifier or decoy_verifier(self._decoy_key, fold_name(user))
+
+    def verified(self, user: str, verifier: Verifier) -> Identity:
+        """Returns a user who has proved the password of `verifier`; raises :class:`CredentialsRefused` if it is no
+        longer the user's.
+        """
+        found = self._newest().get(fold_name(user)) if self._is_usable else None
+        if found is None or found.verifier != verifier:
             raise CredentialsRefused()
         return replace(_identity(found), client_id=_fingerprint(found))
 

@@ -47,7 +47,8 @@ class Banner:
     def line(self) -> str:
         """Returns one line for a log."""
         line = f"{self.served}; console and HTTP {self.url}, Thrift {self._address}:{self.ports.thrift}"
-        return line if self.ports.connect is None else f"{line}, Spark Connect {self._remote}"
+        line = line if self._remote is None else f"{line}, Spark Connect {self._remote}"
+        return line if self._postgres is None else f"{line}, PostgreSQL {self._postgres}"
 
     @property
     def text(self) -> str:
@@ -60,7 +61,8 @@ class Banner:
             if server.tls_certificate
             else ""
         )
-        connect = f"  Spark   {self._remote}\n" if ports.connect is not None else ""
+        connect = f"  Spark   {self._remote}\n" if self._remote is not None else ""
+        connect += f"  psql    {self._postgres}\n" if self._postgres is not None else ""
         return f"""\
 {self.served}
 {hint}  Console {self.url}
@@ -75,10 +77,19 @@ class Banner:
 """
 
     @property
-    def _remote(self) -> str:
-        """Returns the address for PySpark's remote sessions."""
+    def _remote(self) -> str | None:
+        """Returns the address for PySpark's remote sessions; None if the port is closed."""
+        port = self.ports.optional.get("connect")
+        if port is None:
+            return None
         ssl = "/;use_ssl=true" if self.config.server.tls_certificate else ""
-        return f"sc://{self._address}:{self.ports.connect}{ssl}"
+        return f"sc://{self._address}:{port}{ssl}"
+
+    @property
+    def _postgres(self) -> str | None:
+        """Returns the address for PostgreSQL's clients; None if the port is closed."""
+        port = self.ports.optional.get("postgres")
+        return None if port is None else f"postgresql://{self._address}:{port}/"
 
     @property
     def _address(self) -> str:

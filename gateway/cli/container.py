@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.__main__ import main as run_command
-from gateway.authenticators.password_file import User, load_users, store_user
-from gateway.authenticators.passwords import hash_password
+from gateway.authenticators.password_file import load_users, make_user, store_user
 from gateway.cli.help import SETTINGS, help_text
 from gateway.configuration.config import LogFormat, Risk
 from gateway.observability.log_format import format_step
@@ -121,7 +120,7 @@ def _prepare_logins(made: Preparation, state: Path) -> dict[str, str]:
     if users.exists() and load_users(users):
         return variables
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
-    store_user(users, User(ADMIN, hash_password(password), ()))
+    store_user(users, make_user(ADMIN, password))
     made.messages.append(
         f"created the user {ADMIN} with the password {password} (shown only now). {ADMIN} manages everything; to read "
         f"tables, it grants itself SELECT: GRANT USE CATALOG, USE SCHEMA, SELECT ON CATALOG spark_catalog TO {ADMIN}"

@@ -13,8 +13,8 @@ from pathlib import Path
 from catalog.errors import SqlError
 from catalog.grants.tokens import TokenStore
 from gateway.authenticators.names import ensure_name
-from gateway.authenticators.password_file import User, load_users, remove_user, store_user
-from gateway.authenticators.passwords import ensure_new_password, hash_password
+from gateway.authenticators.password_file import load_users, make_user, remove_user, store_user
+from gateway.authenticators.passwords import ensure_new_password
 from gateway.cli.help import help_text
 
 EXIT_FAILED = 1
@@ -43,7 +43,7 @@ def _add(given: argparse.Namespace) -> int:
     if password is None:
         return _fail("the two passwords differ; nothing was changed.")
     ensure_new_password(password)
-    was_there = store_user(given.password_file, User(name, hash_password(password), groups))
+    was_there = store_user(given.password_file, make_user(name, password, groups))
     return _say(f"{name} {'has a new password and these groups' if was_there else 'can log in'}.")
 
 

@@ -133,6 +133,13 @@ class ServerSection:
         low=-1,
         high=65535,
     )
+    postgres_port: int = setting(
+        -1,
+        "Port for PostgreSQL's clients (psql, psycopg, JDBC), 0 for a free one; -1: closed. With tls_certificate it "
+        "accepts TLS in addition to plaintext.",
+        low=-1,
+        high=65535,
+    )
     port_file: str = setting("", "File to which the ports are written as JSON when the server is ready; empty: none.")
     drain_deadline_s: float = setting(
         30.0, "Time in seconds that running statements have after SIGTERM before they are cancelled.", low=0
@@ -177,6 +184,11 @@ class ServerSection:
     tls_key: str = setting(
         "", "PEM file with the certificate's private key, without a password; empty: the key is in tls_certificate."
     )
+
+    @property
+    def optional_ports(self) -> Mapping[str, int]:
+        """Returns the settings of the ports that may be closed (-1), by the name in the port file."""
+        return {"connect": self.connect_port, "postgres": self.postgres_port}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

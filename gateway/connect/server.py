@@ -131,6 +131,13 @@ class ConnectServer:
             self._sessions.look_after(self._settings.detached_s)
 
 
+def make_server(
+    registry: Registry, authenticator: Authenticator, host: str, port: int, tls: TlsServer | None, on_death: OnDeath
+) -> ConnectServer:
+    """Returns the server of the port, which is not started."""
+    return ConnectServer(registry, authenticator, host, port, ConnectSettings(tls=tls), on_death)
+
+
 def _handlers(service: Service, rpc: Rpc) -> dict[str, Any]:
     return {
         "ExecutePlan": rpc.streaming(pb2.ExecutePlanRequest, service.execute_plan),

@@ -16,8 +16,8 @@ from gateway.authenticators.peer import Peer
 from gateway.hs2.dispatch import Dispatcher
 from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
-from gateway.hs2.watch import Watch
 from gateway.results.row_links import LinkedRows, RowLinks
+from gateway.sessions.watch import Watch
 
 logger = logging.getLogger(__name__)
 

@@ -22,11 +22,12 @@ from gateway.hs2.conversation import Conversations
 from gateway.hs2.dispatch import Dispatcher
 from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
-from gateway.hs2.transport import ByteStream, Disconnected, open_transport
-from gateway.hs2.watch import Watch
+from gateway.hs2.transport import open_transport
+from gateway.process.byte_stream import ByteStream, Disconnected
 from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
-from gateway.process.tls import TlsServer
+from gateway.process.tls import TlsFailed, TlsServer
 from gateway.registry import Registry
+from gateway.sessions.watch import Watch
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class Connection:
             self._answer_all(stream, settings)
         except Disconnected:
             pass
-        except MalformedMessage as error:
+        except (MalformedMessage, TlsFailed) as error:
             logger.info("connection from %s ended: %s", self._client.peer.address, error)
         except Exception:
             logger.exception("connection from %s ended by an error of ours", self._client.peer.address)

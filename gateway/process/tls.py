@@ -26,6 +26,8 @@ from gateway.configuration.reloads import OnReload, ignore_reload
 logger = logging.getLogger(__name__)
 
 TLS_FIRST_BYTE = 0x16
+# Protocols of application-layer protocol negotiation.
+HTTP, POSTGRESQL = "http/1.1", "postgresql"
 _KINDS = {"email": "email", "URI": "uri", "DNS": "dns"}
 _READ_BYTES = 64 << 10
 
@@ -65,7 +67,7 @@ class TlsServer:
         self._on_reload = on_reload
         self._lock = threading.Lock()
         self._read = files.stamps()
-        self._context = _load(files)
+        self._contexts = {HTTP: _load(files, HTTP)}
         self._expires_s = _expiry_s(files.certificate)
         self._certificate = _certificate_pem(files.certificate)
         self._key = _key_pem(files)
@@ -79,11 +81,13 @@ class TlsServer:
         """Returns when the certificate in use expires, in seconds since the epoch."""
         return self._expires_s
 
-    def begin(self) -> TlsSession:
-        """Begins TLS on a new connection."""
+    def begin(self, protocol: str = HTTP) -> TlsSession:
+        """Begins TLS on a new connection; `protocol` is the one that a client may negotiate (RFC 7301)."""
         with self._lock:
             self._renew()
-            return TlsSession(self._context)
+            if protocol not in self._contexts:
+                self._contexts[protocol] = _load(self._files, protocol)
+            return TlsSession(self._contexts[protocol])
 
     def current_pem(self) -> tuple[bytes, bytes]:
         """Returns the key and the certificate chain in use, for a port with a TLS of its own."""
@@ -98,7 +102,7 @@ class TlsServer:
 
     def _reload(self) -> None:
         try:
-            self._context = _load(self._files)
+            self._contexts = {HTTP: _load(self._files, HTTP)}
             self._expires_s = _expiry_s(self._files.certificate)
             self._certificate = _certificate_pem(self._files.certificate)
             self._key = _key_pem(self._files)
@@ -138,12 +142,12 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_ino
 
 
-def _load(files: TlsFiles) -> ssl.SSLContext:
+def _load(files: TlsFiles, protocol: str) -> ssl.SSLContext:
     key, read = files.key or files.certificate, ""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_RENEGOTIATION
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols([protocol])
     try:
         # with an empty password an encrypted key fails, instead of prompting on the terminal
         context.load_cert_chain(files.certificate, key, password="")
@@ -184,6 +188,11 @@ class TlsSession:
         except ssl.SSLError as error:
             raise TlsFailed((error.reason or str(error)).lower().replace("_", " ")) from error
         return b"".join(pieces)
+
+    @property
+    def protocol(self) -> str | None:
+        """Returns the negotiated protocol; None if the client has named none that is served."""
+        return self._tls.selected_alpn_protocol()
 
     @property
     def peer_names(self) -> tuple[str, ...]:

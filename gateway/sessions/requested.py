@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.transaction_block import TransactionBlock
 from engine.storage.volume_files import FileTransfer
 from gateway.results.sent_rows import SentRows
@@ -17,7 +18,7 @@ class WantedResult:
     """A front end's requirements for a statement's result: only its first rows (`row_limit`), none after so many bytes
     (`bytes_wanted`), rows while it computes the others (`streams`), a row with a DML statement's counts (`has_counts`),
     Databricks' column in SHOW VIEWS (`shows_materialized`), URLs for volume files that its client transfers (`stage`);
-    and the transaction block that it belongs to.
+    the transaction block that it belongs to, and a change of the request (`within`).
     """
 
     row_limit: int | None = None
@@ -27,6 +28,7 @@ class WantedResult:
     shows_materialized: bool = False
     stage: Callable[[FileTransfer], str] | None = None
     block: TransactionBlock | None = None
+    within: Callable[[StatementRequest], StatementRequest] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, counts_as_row
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass, class_of
+from engine.sql.query.source_text import join_texts, slice_text
 from engine.statements.volumes.statement import ChangeFile, GetFile
 from engine.storage.volume_files import FileTransfer
 from gateway.results.result_store import ResultStore
@@ -160,6 +161,7 @@ class Session:
                 stage=wanted.stage,
                 block=wanted.block,
             )
+            request = request if wanted.within is None else wanted.within(request)
             # A DML statement becomes one with rows: clients that ask before its end must
             # hear that a result set follows.
             if wanted.has_counts:
@@ -188,6 +190,27 @@ class Session:
             return through(stream) if through else stream
 
         return self._call(type(statement).__name__, run)
+
+    def describe(self, text: str, parameters: Sequence[Parameter] = ()) -> Operation:
+        """Starts a call that returns the columns of the query `text`, as DESCRIBE QUERY does, without running it."""
+        _ensure_flat(parameters)
+        described = join_texts(("DESCRIBE QUERY ", slice_text(text, 0, len(text))))
+        return self._call("DescribeQuery", lambda request: self.engine_session.execute(described, request, parameters))
+
+    def explain(
+        self,
+        text: str,
+        parameters: Sequence[Parameter] = (),
+        within: Callable[[StatementRequest], StatementRequest] = lambda request: request,
+    ) -> Operation:
+        """Starts a call that returns the plans of the statement `text`, as EXPLAIN EXTENDED does, without running it;
+        `within` changes its request.
+        """
+        _ensure_flat(parameters)
+        explained = join_texts(("EXPLAIN EXTENDED ", slice_text(text, 0, len(text))))
+        return self._call(
+            "Explain", lambda request: self.engine_session.execute(explained, within(request), parameters)
+        )
 
     def transfer(self, statement: GetFile | ChangeFile, stage: Callable[[FileTransfer], str]) -> Operation:
         """Starts a statement about a volume file, as a value; `stage` is called once it is authorized."""

@@ -23,7 +23,7 @@ from tests.server_process import ServerProcess
 
 @dataclass(frozen=True)
 class RealServer:
-    """The running server; the Thrift and HTTP ports take TLS as well, that of Spark Connect takes nothing else."""
+    """The running server; the ports take TLS as well, that of Spark Connect takes nothing else."""
 
     process: ServerProcess
     lake: Path
@@ -31,6 +31,7 @@ class RealServer:
     http_port: int
     connect_port: int
     certificate: Certificate
+    postgres_port: int = 0
 
     def http(self, **settings: str) -> HttpClient:
         """Returns a client with a session that has these settings, or without a session."""
@@ -55,10 +56,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
         GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
         GATEWAY_SERVER_TLS_KEY=str(certificate.key),
         GATEWAY_SERVER_CONNECT_PORT="0",
+        GATEWAY_SERVER_POSTGRES_PORT="0",
     )
     try:
         ports = process.ports()
-        yield RealServer(process, lake, ports["thrift"], ports["http"], ports["connect"], certificate)
+        found = (ports["thrift"], ports["http"], ports["connect"], certificate, ports["postgres"])
+        yield RealServer(process, lake, *found)
         process.popen.send_signal(signal.SIGTERM)
         assert process.end() == 0, process.output
         assert "internal error" not in process.output, process.output

@@ -1,4 +1,5 @@
-"""The front ends behind one interface, each with a real client: PyHive, the statement API, PySpark, and MCP's client.
+"""The front ends behind one interface, each with a real client: PyHive, the statement API, PySpark, psycopg, and MCP's
+client.
 
 Cases are written once and run over each front end. `LACKING` lists the features that a front end does not have, with
 the reason; :func:`over` leaves these out.
@@ -21,6 +22,7 @@ from typing import Any, NoReturn, Protocol
 
 import anyio
 import httpx2
+import psycopg
 import pyspark.sql.connect.proto as pb2
 import pytest
 from mcp.client import Client as McpClient
@@ -36,13 +38,16 @@ from tests.clients.connect_sessions import remote_session
 from tests.security.secure_server import basic
 
 THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, MCP = "hs2", "hs2-http", "statements", "connect", "mcp"
-FRONT_ENDS = (THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, MCP)
+POSTGRES = "postgres"
+FRONT_ENDS = (THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, POSTGRES, MCP)
 SESSION, CLIENT_SESSION, COUNTS = "session", "client session", "counts"
 LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         (MCP, SESSION): "A call has a session of its own.",
         (MCP, CLIENT_SESSION): "A call has a session of its own.",
         (CONNECT, CLIENT_SESSION): "The id of another user's session opens a new session of this user.",
+        (POSTGRES, CLIENT_SESSION): "A session belongs to its connection.",
+        (POSTGRES, COUNTS): "The number of rows is in the tag of the completion.",
         (THRIFT, COUNTS): "PyHive requires that a changing statement has no result set.",
         (THRIFT_HTTP, COUNTS): "PyHive requires that a changing statement has no result set.",
     }
@@ -109,6 +114,7 @@ class Place:
     thrift: int
     http: int
     connect: int
+    postgres: int
 
     def client(self, front_end: str, user: str, password: str | None = None) -> Client:
         """Returns a client that is logged in. Raises :class:`Failed`."""
@@ -123,6 +129,8 @@ class Place:
                 return StatementClient(f"http://127.0.0.1:{self.http}", basic(user, found))
             case "connect":
                 return ConnectClient(self.connect, user, found)
+            case "postgres":
+                return PostgresClient(self.postgres, user, found)
             case "mcp":
                 return AgentClient(f"http://127.0.0.1:{self.http}/api/2.0/mcp/sql", basic(user, found))
             case _:
@@ -392,6 +400,78 @@ def _connect_failure(error: PySparkException) -> Failed:
 
 def _collected(spark: SparkSession, text: str) -> Rows:
     return [[spell(value) for value in row] for row in spark.sql(text).collect()]
+
+
+# ---------------------------------------------------------------------------------------------------------- PostgreSQL
+
+
+@dataclass
+class Running:
+    """A statement that a thread has sent on a PostgreSQL connection."""
+
+    thread: threading.Thread
+    found: Rows = field(default_factory=list)
+    errors: list[psycopg.Error] = field(default_factory=list)
+
+
+class PostgresClient:
+    """psycopg without transaction blocks."""
+
+    def __init__(self, port: int, user: str, password: str) -> None:
+        self._address: dict[str, Any] = {"host": "127.0.0.1", "port": port, "user": user, "password": password}
+        self._connection = self._connect()
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        try:
+            return psycopg.connect(**self._address, dbname="postgres", autocommit=True, connect_timeout=60)
+        except psycopg.OperationalError as error:
+            raise Failed(str(error), sqlstate="28000" if "AUTHENTICATION" in str(error) else None) from error
+
+    def rows(self, text: str) -> Rows:
+        try:
+            return self._collect(text)
+        except psycopg.Error as error:
+            raise _postgres_failure(error) from error
+
+    def begin(self, text: str) -> Any:
+        def run() -> None:
+            try:
+                running.found = self._collect(text)
+            except psycopg.Error as error:
+                running.errors.append(error)
+
+        running = Running(threading.Thread(target=run))
+        running.thread.start()
+        time.sleep(0.5)
+        return running
+
+    def finish(self, handle: Running) -> Rows:
+        handle.thread.join(_ENDED_S)
+        assert not handle.thread.is_alive(), "the statement does not end"
+        if handle.errors:
+            raise _postgres_failure(handle.errors[0])
+        return handle.found
+
+    def cancel(self, handle: Running) -> None:
+        self._connection.cancel_safe()
+
+    def rows_in_session_of(self, other: PostgresClient, text: str) -> Rows:
+        raise NotImplementedError(LACKING[POSTGRES, CLIENT_SESSION])
+
+    def reconnect(self) -> None:
+        self._connection = self._connect()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _collect(self, text: str) -> Rows:
+        with self._connection.cursor() as cursor:
+            cursor.execute(text.encode())
+            return [[spell(value) for value in row] for row in cursor] if cursor.description else []
+
+
+def _postgres_failure(error: psycopg.Error) -> Failed:
+    return Failed(str(error), sqlstate=error.sqlstate)
 
 
 # ----------------------------------------------------------------------------------------------------------------- MCP

@@ -20,7 +20,7 @@ from catalog.conditions import (
 )
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.names import ensure_name
-from gateway.authenticators.password_file import PasswordFile, User, load_users, remove_user, store_user
+from gateway.authenticators.password_file import PasswordFile, User, load_users, make_user, remove_user, store_user
 from gateway.authenticators.passwords import PasswordVerifier, hash_password
 
 ANN = Identity("ann", frozenset({"staff", "Ops"}), method=Method.PASSWORD)
@@ -109,7 +109,7 @@ HASH = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$YWJj"
         ("ann", "line 1 is not name:argon2id-hash"),
         ("# users\n\nann:secret", "line 3 .*the hash is none of argon2id"),
         ("ann:$2b$12$abc", "none of argon2id"),
-        (f"ann:{HASH}:a:b", "none of argon2id"),
+        (f"ann:{HASH}:a:b", "none of SCRAM-SHA-256"),
         (f"ann :{HASH}", "ends with a blank"),
         (f":{HASH}", "it is empty"),
         (f"Account Users:{HASH}", "the group that has everybody"),
@@ -199,3 +199,13 @@ def test_verifications_wait_for_a_place_shortly() -> None:
     verifier._places.acquire()
     with pytest.raises(TooManyLogIns):
         verifier.matches("x", stored)
+
+
+def test_verifier_is_stored_after_the_groups_and_read_again(tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    store_user(users, make_user("ann", "annann", ("staff",)))
+    store_user(users, make_user("bob", "bobbob"))
+    found = load_users(users)
+    assert found["ann"].groups == ("staff",) and found["bob"].groups == ()
+    assert users.read_text().splitlines()[1].startswith("bob:$argon2id$")
+    assert all(user.verifier is not None for user in found.values())

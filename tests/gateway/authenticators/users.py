@@ -8,8 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from gateway.authenticators import passwords, throttle
-from gateway.authenticators.password_file import User, store_user
-from gateway.authenticators.passwords import hash_password
+from gateway.authenticators.password_file import make_user, store_user
 
 USERS = {"ann": ("staff", "Ops"), "bob": (), "zoë": ()}
 
@@ -22,5 +21,5 @@ def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def make_users(file: Path) -> Path:
     for name, groups in USERS.items():
-        store_user(file, User(name, hash_password(name * 2), groups))
+        store_user(file, make_user(name, name * 2, groups))
     return file

@@ -10,7 +10,7 @@ from gateway.configuration.loader import load_config
 from gateway.lifecycle import Ports
 
 PORTS = Ports(thrift=10000, http=8080)
-WITH_CONNECT = Ports(thrift=10000, http=8080, connect=15002)
+WITH_CONNECT = Ports(thrift=10000, http=8080, optional={"connect": 15002})
 
 
 def banner(count: TableCount | None, **settings: object) -> Banner:

@@ -39,6 +39,9 @@ class Users:
             return Accepted(Identity("bob", method=Method.PASSWORD))
         raise AuthenticationFailed("the credentials are wrong.")
 
+    def mechanism_for(self, user: str, peer: Peer) -> Mechanism:
+        return Mechanism.PLAIN
+
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
         raise AssertionError("no client of this port acts for another user")
 

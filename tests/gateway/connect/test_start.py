@@ -48,21 +48,21 @@ def test_open_port_is_in_the_port_file_and_closes_with_the_server(tmp_path: Path
         == {
             "thrift": ports.thrift,
             "http": ports.http,
-            "connect": ports.connect,
+            "connect": ports.optional["connect"],
         }
     )
-    with grpc.insecure_channel(f"127.0.0.1:{ports.connect}") as channel:
+    with grpc.insecure_channel(f"127.0.0.1:{ports.optional['connect']}") as channel:
         stub = base_pb2_grpc.SparkConnectServiceStub(channel)
         assert table_of(list(stub.ExecutePlan(execute_request("SELECT 1", str(uuid.uuid4()))))).num_rows == 1
     server.drain()
     with pytest.raises(OSError):
-        socket.create_connection(("127.0.0.1", ports.connect or 0), timeout=10)
+        socket.create_connection(("127.0.0.1", ports.optional["connect"]), timeout=10)
 
 
 def test_port_is_closed_by_default() -> None:
     assert load_config(None, {}, {}).server.connect_port == -1
     server = _server(-1)
-    assert server.start().connect is None
+    assert not server.start().optional
     server.drain()
 
 

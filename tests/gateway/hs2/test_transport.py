@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.hs2 import transport
 from gateway.hs2.messages import MalformedMessage
-from gateway.hs2.transport import ByteStream, Disconnected, MessageStream
+from gateway.hs2.transport import MessageStream
+from gateway.process import byte_stream
+from gateway.process.byte_stream import ByteStream, Disconnected
 
 # In one piece, in several, and in more than the system takes at once.
 ANSWERS = [(b"x" * (4 << 20),), (b"x" * (1 << 20), b"y" * (3 << 20)), (b"x" * 8192,) * 512]
@@ -20,7 +21,7 @@ ANSWERS = [(b"x" * (4 << 20),), (b"x" * (1 << 20), b"y" * (3 << 20)), (b"x" * 81
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ByteStream, socket.socket]]:
-    monkeypatch.setattr(transport, "WRITE_S", 0.7)
+    monkeypatch.setattr(byte_stream, "WRITE_S", 0.7)
     server, client = socket.socketpair()
     with server, client:
         yield ByteStream(server), client
@@ -47,7 +48,7 @@ def test_the_time_of_a_client_that_reads_nothing_is_one_deadline(pieces: tuple[b
     full = FullSocket([10, 5])
     with pytest.raises(Disconnected):
         ByteStream(full).write(pieces)  # type: ignore[arg-type]
-    assert transport.WRITE_S <= full.waited_s <= 1.5 * transport.WRITE_S
+    assert byte_stream.WRITE_S <= full.waited_s <= 1.5 * byte_stream.WRITE_S
 
 
 class FullSocket:
@@ -157,14 +158,14 @@ def test_a_client_that_asks_at_once_is_looked_for_and_one_that_does_not_is_waite
     ends: tuple[ByteStream, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = ends
-    monkeypatch.setattr(transport, "_SHORTLY_S", 60)
+    monkeypatch.setattr(byte_stream, "_SHORTLY_S", 60)
     messages = MessageStream(ours, framed=True, bytes_max=100)
     theirs.sendall(frame(b"at once"))
     messages.await_shortly()
     assert messages.read() == b"at once"
-    monkeypatch.setattr(transport, "_SHORTLY_S", 0)
+    monkeypatch.setattr(byte_stream, "_SHORTLY_S", 0)
     messages.await_shortly()
-    monkeypatch.setattr(transport, "_SHORTLY_S", 60)
+    monkeypatch.setattr(byte_stream, "_SHORTLY_S", 60)
     messages.await_shortly()  # returns: nobody looks again so soon
     theirs.sendall(frame(b"later"))
     assert messages.read() == b"later"
@@ -174,7 +175,7 @@ def test_a_client_that_leaves_while_it_is_looked_for(
     ends: tuple[ByteStream, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = ends
-    monkeypatch.setattr(transport, "_SHORTLY_S", 60)
+    monkeypatch.setattr(byte_stream, "_SHORTLY_S", 60)
     theirs.close()
     with pytest.raises(Disconnected):
         ours.await_shortly()

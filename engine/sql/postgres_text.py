@@ -1,0 +1,323 @@
+"""Spark SQL as PostgreSQL's drivers write it: their quoting, casts and markers in a text that is otherwise Spark's.
+
+Drivers quote names with `"`, write values with `E'…'`, `ARRAY[…]` and `::type`, and number their markers, whatever SQL
+the rest of the text is. :func:`adapt_text` replaces these by Spark's spelling: `` `name` ``, `'…'`, `array(…)`, a cast
+to Spark's name of the type, and `:p1`. Backslashes in strings are escapes, as in Spark and as in PostgreSQL with
+`standard_conforming_strings` off. This module imports no parser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from catalog.names import quote
+
+# PostgreSQL's type → Spark's, where the names differ or have another meaning.
+SPARK_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "bool": "boolean",
+        "bpchar": "string",
+        "bytea": "binary",
+        "char": "string",
+        "character": "string",
+        "character varying": "string",
+        "double precision": "double",
+        "float": "double",
+        "float4": "float",
+        "float8": "double",
+        "int2": "smallint",
+        "int4": "int",
+        "int8": "bigint",
+        "json": "string",
+        "jsonb": "string",
+        "name": "string",
+        "numeric": "decimal(38,18)",
+        "decimal": "decimal(38,18)",
+        "oid": "bigint",
+        "real": "float",
+        "text": "string",
+        "time": "time(6)",
+        "timestamp": "timestamp_ntz",
+        "timestamp with time zone": "timestamp",
+        "timestamp without time zone": "timestamp_ntz",
+        "timestamptz": "timestamp",
+        "time without time zone": "time(6)",
+        "unknown": "string",
+        "uuid": "string",
+        "varchar": "string",
+    }
+)
+MARKER_PREFIX = "p"
+_INSERT = re.compile(
+    r"""\s*INSERT\s+INTO\s+(?:TABLE\s+)?(?P<target>(?:`(?:[^`]|``)+`|[\w$]+)(?:\s*\.\s*(?:`(?:[^`]|``)+`|[\w$]+))*)
+    \s*(?P<columns>\(\s*(?:`(?:[^`]|``)+`|[\w$]+)\s*(?:,\s*(?:`(?:[^`]|``)+`|[\w$]+)\s*)*\))?\s*VALUES\s*(?=\()""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_VALUE_PIECES = re.compile(
+    r"""(?sx) (?P<skipped> --(?:\\\r?\n|[^\r\n])* | /\*.*?\*/ | \b[rR](?:'[^']*'|"[^"]*") | '(?:[^'\\]|\\.)*'
+    | `[^`]*` ) | (?P<open> [(\[] ) | (?P<close> [)\]] ) | (?P<comma> , ) | (?P<other> \S )"""
+)
+_LIMITS = re.compile(rf"\b(?:LIMIT|OFFSET)\s+:{MARKER_PREFIX}([0-9]+)\b", re.IGNORECASE)
+_LITERAL = re.compile(
+    r"""\s*(?:(?P<null>NULL(?:::[a-z_]+)?)|(?P<word>TRUE|FALSE)|(?P<text>'(?:[^'\\]|\\.|'')*')(?:::(?P<cast>[a-z_]+))?
+    |(?P<double>[+-]?[0-9]+(?:\.[0-9]*)?E[+-]?[0-9]+)|(?P<fraction>[+-]?[0-9]*\.[0-9]+)|(?P<whole>[+-]?[0-9]+))\s*""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_STRING_ESCAPE = re.compile(r"\\([0-3][0-7]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_CHARS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+_BIGINT_DIGITS, _PRECISION_MAX = 18, 38
+_MARKER = re.compile(rf"\s*:{MARKER_PREFIX}([0-9]+)\s*")
+_ADAPTED = re.compile(r"""["$\[]|::|[eE]'""")
+_PIECES = re.compile(
+    r"""(?sx)
+      (?P<comment> --(?:\\\r?\n|[^\r\n])* | /\*.*?\*/ )
+    | (?P<escaped> \b[eE]'(?:[^'\\]|\\.|'')*' )
+    | (?P<literal> \b[rR](?:'[^']*'|"[^"]*") | '(?:[^'\\]|\\.)*' | `[^`]*` | \$\$.*?\$\$ )
+    | (?P<name> "(?:[^"]|"")*" )
+    | (?P<marker> \$(?P<number>[0-9]{1,5}) )
+    | (?P<cast> ::\s*"?(?P<type> timestamp\s+with(?:out)?\s+time\s+zone | time\s+without\s+time\s+zone
+        | double\s+precision | character\s+varying | [A-Za-z_]\w* )"?(?P<size> \s*\([0-9,\s]*\))? )
+    | (?P<array> \bARRAY\s*\[ )
+    | (?P<open> \[ )
+    | (?P<close> \] )
+    | (?P<word> \w+ )""",
+    re.IGNORECASE,
+)
+_HEXADECIMAL = re.compile(r"[eE]?'\\{1,2}x((?:[0-9A-Fa-f]{2})*)'")
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """`text` replaces the source from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptedText:
+    """The text for Spark, and the highest number of a marker in it."""
+
+    text: str
+    source: str
+    markers: int = 0
+    _edits: tuple[_Edit, ...] = ()
+
+    def origin(self, offset: int) -> int:
+        """Returns the place in `source` of the character at `offset` of `text`."""
+        shift = 0  # source - text
+        for edit in self._edits:
+            begin = edit.start - shift
+            if offset < begin:
+                break
+            if offset < begin + len(edit.text):
+                return edit.start
+            shift += (edit.end - edit.start) - len(edit.text)
+        return min(offset + shift, len(self.source))
+
+
+@dataclass(slots=True)
+class _Reader:
+    edits: list[_Edit] = field(default_factory=list)
+    markers: int = 0
+    # For each open bracket, whether it begins an array.
+    brackets: list[bool] = field(default_factory=list)
+    literal: re.Match[str] | None = None
+
+    def read(self, piece: re.Match[str]) -> None:
+        kind, before = piece.lastgroup, self.literal
+        self.literal = None
+        match kind:
+            case "escaped":
+                self.literal = piece
+                self._replace(piece, f" {piece[0][1:]}")
+            case "literal":
+                self.literal = piece
+            case "name":
+                self._replace(piece, quote(piece[0][1:-1].replace('""', '"')))
+            case "marker":
+                self.markers = max(self.markers, int(piece["number"]))
+                self._replace(piece, f":{MARKER_PREFIX}{int(piece['number'])}")
+            case "cast":
+                self._read_cast(piece, before)
+            case "array":
+                self.brackets.append(True)
+                self._replace(piece, "array(")
+            case "open":
+                self.brackets.append(False)
+            case "close" if self.brackets and self.brackets.pop():
+                self._replace(piece, ")")
+            case _:  # a word, a comment, or a bracket of Spark's
+                pass
+
+    def _read_cast(self, piece: re.Match[str], literal: re.Match[str] | None) -> None:
+        name = re.sub(r"\s+", " ", piece["type"]).lower()
+        if name == "bytea" and literal is not None and (found := _HEXADECIMAL.fullmatch(literal[0])):
+            if self.edits and self.edits[-1].start == literal.start():
+                self.edits.pop()
+            self.edits.append(_Edit(literal.start(), piece.end(), f"X'{found[1]}'"))
+            return
+        spark = SPARK_TYPES.get(name)
+        if spark is None:
+            return
+        has_size = piece["size"] is not None and name in ("numeric", "decimal", "varchar", "character varying")
+        size = re.sub(r"\s", "", piece["size"]) if has_size else ""
+        spark = f"{spark.partition('(')[0] if name in ('numeric', 'decimal') else 'varchar'}{size}" if size else spark
+        self._replace(piece, f"::{spark}")
+
+    def _replace(self, piece: re.Match[str], text: str) -> None:
+        self.edits.append(_Edit(piece.start(), piece.end(), text))
+
+
+def adapt_text(source: str) -> AdaptedText:
+    """Returns a driver's text in Spark's spelling."""
+    if not _ADAPTED.search(source):
+        return AdaptedText(source, source)
+    reader = _Reader()
+    for piece in _PIECES.finditer(source):
+        reader.read(piece)
+    pieces, done = [], 0
+    for edit in reader.edits:
+        pieces += [source[done : edit.start], edit.text]
+        done = edit.end
+    return AdaptedText("".join([*pieces, source[done:]]), source, reader.markers, tuple(reader.edits))
+
+
+def limit_markers(text: str) -> set[int]:
+    """Returns the numbers of the markers after LIMIT and OFFSET in an adapted text."""
+    return {int(number) for number in _LIMITS.findall(text)}
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal as text (None: NULL), and the SQL type of it."""
+
+    value: str | None
+    sql_type: str = "string"
+
+
+@dataclass(frozen=True, slots=True)
+class InsertText:
+    """An INSERT … VALUES, in Spark's spelling: the table, its columns in parentheses (or nothing), and the rows.
+
+    `items` are the values of its only row; empty for several rows. `literals` are the values of all rows if these are
+    literals; else empty.
+    """
+
+    target: str
+    columns: str
+    rows: str
+    items: tuple[str, ...]
+    row_count: int = 1
+    literals: tuple[tuple[Literal, ...], ...] = ()
+
+    @property
+    def query(self) -> str:
+        """Returns a query with the columns that are written, in their order."""
+        return f"SELECT {self.columns[1:-1].strip() or '*'} FROM {self.target}"
+
+    def marker(self, index: int) -> int | None:
+        """Returns the number of the marker that is the value of the column `index`; None for another value."""
+        found = _MARKER.fullmatch(self.items[index])
+        return None if found is None else int(found[1])
+
+
+def parse_insert(text: str) -> InsertText | None:
+    """Parses an INSERT … VALUES without further clauses; returns None for another text."""
+    head = _INSERT.match(text)
+    if head is None:
+        return None
+    rows = text[head.end() :].rstrip(" \t\r\n;")
+    found = _split_rows(rows)
+    if found is None:
+        return None
+    columns = head["columns"] or ""
+    items = tuple(found[0]) if len(found) == 1 else ()
+    return InsertText(head["target"], columns, rows, items, len(found), _literal_rows(found))
+
+
+def _literal_rows(rows: list[list[str]]) -> tuple[tuple[Literal, ...], ...]:
+    """Returns the values of all rows; nothing if one is not a literal, or if rows have different lengths."""
+    found: list[tuple[Literal, ...]] = []
+    for row in rows:
+        literals = [literal for item in row if (literal := _literal(item)) is not None]
+        if len(literals) != len(row) or len(row) != len(rows[0]):
+            return ()
+        found.append(tuple(literals))
+    return tuple(found)
+
+
+def _literal(item: str) -> Literal | None:
+    found = _LITERAL.fullmatch(item)
+    if found is None:
+        return None
+    kind = found.lastgroup
+    if kind == "cast":
+        kind = "text"
+    match kind:
+        case "null":
+            return Literal(None)
+        case "word":
+            return Literal(found["word"].lower(), "boolean")
+        case "whole":
+            digits = len(found["whole"])
+            return Literal(found["whole"], "bigint" if digits <= _BIGINT_DIGITS else f"decimal({_PRECISION_MAX},0)")
+        case "fraction":
+            whole, _, fraction = found["fraction"].lstrip("+-").partition(".")
+            return Literal(found["fraction"], f"decimal({max(1, len(whole) + len(fraction))},{len(fraction)})")
+        case "double":
+            return Literal(found["double"], "double")
+        case _:  # a string, perhaps with a cast
+            return Literal(_unescape(found["text"]), found["cast"] or "string")
+
+
+def _unescape(text: str) -> str:
+    """Returns the value of a string of Spark."""
+    value = text[1:-1].replace("''", "'")
+    return _STRING_ESCAPE.sub(_escaped_char, value) if "\\" in value else value
+
+
+def _escaped_char(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if len(code) == 1:
+        return _CHARS.get(code, code)
+    return chr(int(code, 8)) if code[0] in "01234567" else chr(int(code[1:], 16))
+
+
+def _split_rows(text: str) -> list[list[str]] | None:
+    """Returns the values of each row of `(…), (…)`; None for another text."""
+    rows: list[list[str]] = []
+    depth = start = 0
+    expects_row = True
+    for piece in _VALUE_PIECES.finditer(text):
+        match piece.lastgroup:
+            case "open":
+                depth += 1
+                if depth == 1:
+                    if not expects_row or piece[0] != "(":
+                        return None
+                    rows.append([])
+                    start, expects_row = piece.end(), False
+            case "close":
+                depth -= 1
+                if depth < 0:
+                    return None
+                if depth == 0:
+                    rows[-1].append(text[start : piece.start()])
+            case "comma" if depth == 1:
+                rows[-1].append(text[start : piece.start()])
+                start = piece.end()
+            case "comma" if depth == 0:
+                if expects_row:
+                    return None
+                expects_row = True
+            case "other" if depth == 0:
+                return None
+            case _:  # within a value
+                if depth == 0 and piece.lastgroup == "skipped" and piece[0][0] not in "-/":
+                    return None
+    return None if depth or expects_row or not rows else rows

@@ -1,0 +1,532 @@
+"""A connection's session: its settings, prepared statements, cursors and transaction block, over a session of the
+registry.
+
+`run` starts a statement and returns its result when rows can be read. The connection's thread waits here; a client that
+is gone, and a cancel request, end the statement.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from catalog.conditions import (
+    NotInTransactionBlock,
+    NoTransactionBlock,
+    PostgresFeatureNotSupported,
+    PreparedStatementExists,
+    PreparedStatementNotFound,
+    SessionCursorExists,
+    SessionCursorNotFound,
+    TooManyPreparedObjects,
+)
+from catalog.errors import SqlError
+from engine.runtime.identity import Identity
+from engine.runtime.parameters import Parameter
+from engine.runtime.settings import TIME_ZONE as ENGINE_ZONE
+from engine.runtime.statement import Statement
+from engine.runtime.statement_class import StatementClass
+from engine.sql.postgres_text import SPARK_TYPES
+from engine.statements.session.statement import ResetSetting, SetSetting, UseSchema
+from gateway.postgres import commands as c
+from gateway.postgres.blocks import Block, BlockState
+from gateway.postgres.cursors import Cursor, fetched
+from gateway.postgres.fixed_answers import FIXED_TYPES, Answers, SystemCatalog, columns_of_calls
+from gateway.postgres.inference import Inference
+from gateway.postgres.results import (
+    FixedResult,
+    OperationResult,
+    Result,
+    completed,
+    texts_result,
+)
+from gateway.postgres.settings import SEARCH_PATH, TIME_ZONE, VERSION_TEXT, Parameters
+from gateway.postgres.staged_rows import StagedRows, can_stage
+from gateway.postgres.statements import Prepared, SentStatement, read_statement
+from gateway.postgres.types import TEXT, Column, pg_type
+from gateway.postgres.writing import prepare_target, write_rows
+from gateway.registry import Registry
+from gateway.sessions.operation import Operation
+from gateway.sessions.requested import WantedResult
+from gateway.sessions.session import Origin, Session
+
+STATEMENTS_MAX, CURSORS_MAX = 5_000, 50
+_WAIT_S = 1.0
+_PATH_WITHOUT_EFFECT = frozenset({"$user", "public", "pg_catalog", ""})
+
+
+@dataclass(slots=True)
+class Opening:
+    """What a connection begins with."""
+
+    identity: Identity
+    origin: Origin
+    catalog: str | None
+    parameters: Parameters
+
+
+@dataclass(slots=True)
+class Client:
+    """A connection's session. Not thread-safe, except `cancel`. `watching` ends the block's statement if the client is
+    gone.
+    """
+
+    registry: Registry
+    opening: Opening
+    watching: Callable[[Callable[[], None]], AbstractContextManager[None]]
+    process_id: int = 0
+    catalog: SystemCatalog | None = None
+    session: Session = field(init=False)
+    block: Block = field(default_factory=Block)
+    statements: dict[str, Prepared] = field(default_factory=dict)
+    cursors: dict[str, Cursor] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    inference: Inference = field(init=False)
+    _running: Operation | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _mark: object = None
+    _before_block: dict[str, str] = field(default_factory=dict)
+    _local: bool = False
+
+    def __post_init__(self) -> None:
+        self._open()
+
+    @property
+    def parameters(self) -> Parameters:
+        return self.opening.parameters
+
+    def _open(self) -> None:
+        zone = self.parameters.get(TIME_ZONE)
+        opening = self.opening
+        self.session = self.registry.open_session(
+            opening.identity,
+            settings={ENGINE_ZONE: zone} if zone else {},
+            catalog=opening.catalog,
+            schema=_first_schema(self.parameters.get(SEARCH_PATH)),
+            may_lack_schema=True,
+            origin=opening.origin,
+        )
+        self._mark = self.session.engine_session.state_mark
+        self.inference = Inference(self._described, self._explained)
+
+    def close(self) -> None:
+        self.block.end()
+        self.registry.close_session(self.session.id, self.session.identity)
+
+    def cancel(self) -> None:
+        """Cancels the statement that runs now; called by any thread."""
+        with self._lock:
+            operation = self._running
+        if operation is not None:
+            operation.cancel()
+
+    # -------------------------------------------------------------------------------------------------- statements
+
+    def read(self, text: str, whole: str, offset: int = 0) -> SentStatement:
+        """Reads one statement of the text `whole`."""
+        return read_statement(text, whole, offset, self.answers)
+
+    def run(self, statement: SentStatement, parameters: Sequence[Parameter] = ()) -> Result:
+        """Starts a statement; returns its result. Raises its error."""
+        if not isinstance(statement.command, c.Commit | c.Rollback | c.RollbackToSavepoint):
+            self.block.ensure_live()
+        if statement.command is not None:
+            return self._command(statement.command, statement)
+        if statement.calls:
+            return self._answer_calls(statement)
+        if self.catalog is not None and (table := self.catalog.answer(statement.text, parameters)) is not None:
+            return FixedResult(_catalog_columns(table), table)
+        if statement.insert is not None and self.block.is_open and can_stage(parameters):
+            return self.stage(statement, parameters)
+        self.block.ensure_may_run(statement.kind)
+        return self.execute(statement, parameters)
+
+    def execute(self, statement: SentStatement, parameters: Sequence[Parameter] = ()) -> Result:
+        """Runs a statement of the engine."""
+        if statement.kind not in (StatementClass.READ, StatementClass.METADATA):
+            self.inference.forget()
+        operation = self.session.execute(
+            statement.text,
+            parameters=parameters,
+            timeout_s=self.parameters.statement_timeout_s,
+            wanted=WantedResult(streams=True, within=self.block.within if self.block.is_open else None),
+        )
+        self._await(operation)
+        return OperationResult(self.session, operation, statement.text)
+
+    @contextmanager
+    def running(self, operation: Operation) -> Iterator[None]:
+        """Lets cancel requests, and the end of the client, end `operation` within the block."""
+        with self._lock:
+            self._running = operation
+        try:
+            with self.watching(operation.cancel):
+                yield
+        finally:
+            with self._lock:
+                self._running = None
+
+    def _await(self, operation: Operation) -> None:
+        """Waits until rows can be read, or the end. Raises the statement's error, after it is released."""
+        with self.running(operation):
+            while not operation.wait(_WAIT_S).is_final:
+                pass
+        if operation.error is not None:
+            self.session.forget(operation)
+            raise operation.error
+        operation.tell_end()
+
+    def call(self, statement: Statement) -> None:
+        """Runs a statement value of the front end's own."""
+        operation = self.session.request(statement)
+        self._await(operation)
+        self.session.forget(operation)
+
+    def changed_rows(self, text: str, parameters: Sequence[Parameter]) -> int:
+        """Runs a statement that changes rows; returns their number. Raises its error."""
+        operation = self.session.execute(text, parameters=parameters, timeout_s=self.parameters.statement_timeout_s)
+        self._await(operation)
+        changed = operation.rows_modified
+        self.session.forget(operation)
+        return changed or 0
+
+    def rows_of(self, operation: Operation) -> list[dict[str, Any]]:
+        self._await(operation)
+        try:
+            return list(operation.page(0, 1 << 40).rows.to_pylist())
+        finally:
+            self.session.forget(operation)
+
+    def _described(self, text: str, parameters: Sequence[Parameter]) -> list[tuple[str, str]]:
+        rows = self.rows_of(self.session.describe(text, parameters))
+        return [(row["col_name"], row["data_type"]) for row in rows]
+
+    def _explained(self, text: str, parameters: Sequence[Parameter]) -> str:
+        rows = self.rows_of(self.session.explain(text, parameters))
+        return "\n".join(str(value) for row in rows for value in row.values())
+
+    # ---------------------------------------------------------------------------------------- prepared statements
+
+    def prepare(self, name: str, prepared: Prepared) -> None:
+        """Adds a prepared statement; an unnamed one replaces the one before it."""
+        if name and name in self.statements:
+            raise PreparedStatementExists(name)
+        if len(self.statements) >= STATEMENTS_MAX:
+            raise TooManyPreparedObjects("prepared statements", STATEMENTS_MAX)
+        self.statements[name] = prepared
+
+    def prepared(self, name: str) -> Prepared:
+        found = self.statements.get(name)
+        if found is None:
+            raise PreparedStatementNotFound(name or '""')
+        return found
+
+    def infer(self, prepared: Prepared) -> None:
+        """Finds the types of the parameters that the client has not named."""
+        if prepared.is_inferred or 0 not in prepared.oids:
+            return
+        prepared.oids[:] = self.inference.oids(prepared.statement, prepared.oids)
+        prepared.is_inferred = True
+
+    def columns(self, prepared: Prepared) -> Sequence[Column] | None:
+        """Returns the columns of a prepared statement without running it; None for one without rows."""
+        statement = prepared.statement
+        if statement.calls:
+            return columns_of_calls(statement.calls, self.answers)
+        match statement.command:
+            case None:
+                pass
+            case c.ShowParameter(name):
+                return self._show_columns(name)
+            case c.Fetch(name, moves=False):
+                return self.cursor(name).result.columns
+            case c.ExecutePrepared(name):
+                return self.columns(self.prepared(name))
+            case _:  # commands without rows
+                return None
+        if self.catalog is not None and (found := self.catalog.describe(statement.text)) is not None:
+            return found[0]
+        if statement.is_query:
+            return self.inference.columns(statement, prepared.oids)
+        if statement.kind is StatementClass.METADATA or statement.text.lstrip()[:7].upper() == "EXPLAIN":
+            result = self.run(statement, self.inference.nulls(prepared.oids))
+            result.close()
+            return result.columns
+        return None
+
+    # --------------------------------------------------------------------------------------------------- commands
+
+    def _command(self, command: c.Command, statement: SentStatement) -> Result:
+        match command:
+            case c.Begin():
+                return self._begin()
+            case c.Commit():
+                return self._commit(command)
+            case c.Rollback():
+                return self._rollback(command)
+            case c.Savepoint(name):
+                self.block.save(name)
+                return completed("SAVEPOINT")
+            case c.ReleaseSavepoint(name):
+                self.block.release(name)
+                return completed("RELEASE")
+            case c.RollbackToSavepoint(name):
+                self.block.roll_back_to(name)
+                return completed("ROLLBACK")
+            case c.SetParameter():
+                return self._set(command)
+            case c.ResetParameter(name):
+                return self._reset(name)
+            case c.ShowParameter(name):
+                return self._show(name)
+            case c.NoEffect(tag):
+                return completed(tag)
+            case c.Declare():
+                return self._declare(command, statement)
+            case c.Fetch():
+                return self._fetch(command)
+            case c.CloseCursor(name):
+                return self._close_cursor(name)
+            case c.Prepare() | c.ExecutePrepared() | c.Deallocate():
+                return self._prepared_command(command, statement)
+            case c.Discard(kind):
+                return self._discard(kind)
+            case c.Copy():  # the connection has its messages
+                raise PostgresFeatureNotSupported("COPY within another statement")
+            case _:
+                assert_never(command)
+
+    def _begin(self) -> Result:
+        if self.block.is_open:
+            self.notices.append("there is already a transaction in progress")
+        else:
+            self._before_block, self._local = self.parameters.snapshot(), False
+            self.block.begin()
+        return completed("BEGIN")
+
+    def _commit(self, command: c.Commit) -> Result:
+        if self.block.state is BlockState.FAILED:
+            return self._rollback(c.Rollback(command.chains))
+        if not self.block.is_open:
+            self.notices.append("there is no transaction in progress")
+            return completed("COMMIT")
+        staged = self.block.staged
+        try:
+            if staged is not None and staged.count:
+                self.write(staged)
+        finally:
+            if self._local:
+                self._restore(self._before_block)
+            self._end_block()
+        return self._chain("COMMIT", chains=command.chains)
+
+    def _rollback(self, command: c.Rollback) -> Result:
+        if not self.block.is_open:
+            self.notices.append("there is no transaction in progress")
+        else:
+            self._restore(self._before_block)
+            self._end_block()
+        return self._chain("ROLLBACK", chains=command.chains)
+
+    def _chain(self, tag: str, *, chains: bool) -> Result:
+        if chains:
+            self._begin()
+        return completed(tag)
+
+    def _end_block(self) -> None:
+        self.block.end()
+        for name in [name for name, cursor in self.cursors.items() if not cursor.holds]:
+            self.cursors.pop(name).result.close()
+
+    # --------------------------------------------------------------------------------------------------- settings
+
+    def _set(self, command: c.SetParameter) -> Result:
+        before = self.parameters.snapshot()
+        name = command.name
+        if command.value is None:
+            self.parameters.reset(name)
+        else:
+            self.parameters.set(name, command.value)
+        try:
+            self._apply(before)
+        except SqlError:
+            self.parameters.restore(before)
+            raise
+        self._local = self._local or command.is_local
+        return completed("SET")
+
+    def _restore(self, values: Mapping[str, str]) -> None:
+        before = self.parameters.snapshot()
+        if before != values:
+            self.parameters.restore(values)
+            self._apply(before)
+
+    def _apply(self, before: Mapping[str, str]) -> None:
+        """Applies changed parameters that the engine has too."""
+        zone, path = self.parameters.get(TIME_ZONE), self.parameters.get(SEARCH_PATH)
+        known = Parameters(self.parameters.initial)
+        known.restore(before)
+        if zone != known.get(TIME_ZONE):
+            self.call(SetSetting(key=ENGINE_ZONE, value=zone))
+        if path != known.get(SEARCH_PATH) and (schema := _first_schema(path)):
+            self.call(UseSchema(parts=(schema,), schema_only=True))
+
+    def _reset(self, name: str) -> Result:
+        before = self.parameters.snapshot()
+        if name:
+            self.parameters.reset(name)
+        else:
+            self.parameters.restore({})
+            if self.session.engine_session.state_mark is not self._mark:
+                self.call(ResetSetting(key=None))
+                self.call(SetSetting(key=ENGINE_ZONE, value=self.parameters.get(TIME_ZONE)))
+                self._mark = self.session.engine_session.state_mark
+        self._apply(before)
+        return completed("RESET")
+
+    def _show_columns(self, name: str) -> Sequence[Column]:
+        if not name:
+            return [Column(label, TEXT) for label in ("name", "setting", "description")]
+        return [Column(name, TEXT)]
+
+    def _show(self, name: str) -> Result:
+        columns = self._show_columns(name)
+        if not name:
+            rows = [(key, value, "") for key, value in self.parameters.all()]
+            return texts_result(columns, rows, "SHOW")
+        return texts_result(columns, [(self.parameters.get(name),)], "SHOW")
+
+    @property
+    def answers(self) -> Answers:
+        """Returns the calls that are answered here."""
+        engine = self.session.engine_session
+        functions: dict[str, Callable[[tuple[str, ...]], object]] = {
+            "version": lambda _: VERSION_TEXT,
+            "current_schema": lambda _: engine.current_schema,
+            "current_database": lambda _: engine.current_catalog,
+            "current_catalog": lambda _: engine.current_catalog,
+            "pg_backend_pid": lambda _: self.process_id,
+            "pg_is_in_recovery": lambda _: False,
+            "pg_advisory_unlock_all": lambda _: "",
+            "set_config": self._set_config,
+            "current_setting": lambda given: self.parameters.get(given[0] if given else ""),
+        }
+        return {name: (FIXED_TYPES[name], function) for name, function in functions.items()}
+
+    def _set_config(self, given: tuple[str, ...]) -> str:
+        name, value, is_local = (*given, "", "", "")[:3]
+        self._set(c.SetParameter(name, value, is_local == "true"))
+        return self.parameters.get(name)
+
+    def _answer_calls(self, statement: SentStatement) -> Result:
+        known = self.answers
+        row = tuple(known[call.name][1](call.arguments) for call in statement.calls)
+        return texts_result(columns_of_calls(statement.calls, known), [row])
+
+    def _discard(self, kind: str) -> Result:
+        if kind == "ALL":
+            if self.block.is_open:
+                raise NotInTransactionBlock("DISCARD ALL")
+            self.cursors.clear()
+            self.statements.clear()
+            self.parameters.restore({})
+            old = self.session
+            self._open()
+            self.registry.close_session(old.id, old.identity)
+        return completed(f"DISCARD {kind}")
+
+    # ---------------------------------------------------------------------------------------------------- cursors
+
+    def _declare(self, command: c.Declare, statement: SentStatement) -> Result:
+        if not self.block.is_open and not command.holds:
+            raise NoTransactionBlock("DECLARE CURSOR without WITH HOLD")
+        if command.name in self.cursors:
+            raise SessionCursorExists(command.name)
+        if len(self.cursors) >= CURSORS_MAX:
+            raise TooManyPreparedObjects("cursors", CURSORS_MAX)
+        sent = statement.sent
+        inner = self.read(command.query, sent.whole, sent.offset + command.offset)
+        result = self.run(inner)
+        if result.columns is None:
+            result.close()
+            raise PostgresFeatureNotSupported("A cursor of a statement without rows")
+        self.cursors[command.name] = Cursor(command.name, result, command.can_scroll, command.holds, command.is_binary)
+        return completed("DECLARE CURSOR")
+
+    def cursor(self, name: str) -> Cursor:
+        found = self.cursors.get(name)
+        if found is None:
+            raise SessionCursorNotFound(name)
+        return found
+
+    def _fetch(self, command: c.Fetch) -> Result:
+        return fetched(self.cursor(command.name), command)
+
+    def _close_cursor(self, name: str) -> Result:
+        if not name:
+            for cursor in self.cursors.values():
+                cursor.result.close()
+            self.cursors.clear()
+            return completed("CLOSE CURSOR ALL")
+        self.cursor(name).result.close()
+        del self.cursors[name]
+        return completed("CLOSE CURSOR")
+
+    def _prepared_command(self, command: c.Prepare | c.ExecutePrepared | c.Deallocate, at: SentStatement) -> Result:
+        match command:
+            case c.Prepare(name, types, text, offset):
+                inner = self.read(text, at.sent.whole, at.sent.offset + offset)
+                oids = [_named_oid(one) for one in types]
+                self.prepare(name, Prepared(inner, oids))
+                return completed("PREPARE")
+            case c.ExecutePrepared(name, arguments):
+                prepared = self.prepared(name)
+                values = self.inference.values(arguments, prepared.oids) if arguments else ()
+                return self.run(prepared.statement, values)
+            case c.Deallocate(name):
+                if name:
+                    self.prepared(name)
+                    del self.statements[name]
+                else:
+                    self.statements.clear()
+                return completed("DEALLOCATE" if name else "DEALLOCATE ALL")
+            case _:
+                assert_never(command)
+
+    # ----------------------------------------------------------------------------------------------------- writes
+
+    def stage(self, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
+        """Adds the rows of an INSERT … VALUES to those that the block writes at its end."""
+        insert = statement.insert
+        assert insert is not None
+        if self.block.staged is None:
+            target = prepare_target(self, insert, statement.text, parameters)
+            self.block.ensure_may_write(target.name)
+            self.block.staged = StagedRows(insert.target, insert.columns, target.types)
+        rows = insert.row_count
+        self.block.staged.add(insert, statement.text, parameters, rows)
+        return completed(f"INSERT 0 {rows}")
+
+    def write(self, staged: StagedRows) -> int:
+        """Writes staged rows by one statement; returns their number. Raises its error."""
+        return write_rows(self, staged)
+
+
+def _first_schema(path: str) -> str | None:
+    for name in path.split(","):
+        found = name.strip().strip('"')
+        if found not in _PATH_WITHOUT_EFFECT:
+            return found
+    return None
+
+
+def _named_oid(name: str) -> int:
+    folded = name.strip().lower()
+    return pg_type(SPARK_TYPES.get(folded, folded)).oid
+
+
+def _catalog_columns(table: Any) -> Sequence[Column]:
+    return [Column(one.name, TEXT) for one in table.schema]

@@ -1,0 +1,95 @@
+"""Queries that the front end answers from the connection: version(), set_config() and others that drivers send at their
+start, and the interface of the system catalog.
+
+Only a SELECT whose items are all such calls, without a FROM clause, is answered here. Other queries of PostgreSQL's
+catalog are :class:`SystemCatalog`'s; those that it does not answer are the engine's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from engine.runtime.parameters import Parameter
+from gateway.postgres.types import BOOL, INT4, NAME, TEXT, VOID, Column, PgType
+
+_CALL = re.compile(
+    r"""(?:pg_catalog\s*\.\s*)?(?P<name>[a-z_]+)\s*(?:\(\s*(?P<arguments>(?:'(?:[^']|'')*'|true|false|\s|,)*)\))?
+    (?:\s+(?:as\s+)?"?(?P<alias>[A-Za-z_]\w*)"?)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SELECT = re.compile(r"\s*select\s+(?P<items>.+?)\s*;?\s*", re.IGNORECASE | re.DOTALL)
+_TEXT_MAX = 2_000
+_ARGUMENT = re.compile(r"'((?:[^']|'')*)'|(true|false)", re.IGNORECASE)
+
+
+class SystemCatalog(Protocol):
+    """PostgreSQL's catalog, as far as the session's principal may see it."""
+
+    def answer(self, text: str, parameters: Sequence[Parameter]) -> pa.Table | None:
+        """Returns the rows of a query about the catalog; None for another statement."""
+        ...
+
+    def describe(self, text: str) -> tuple[Sequence[Column], Sequence[int]] | None:
+        """Returns the columns and the parameters' types of a query about the catalog; None for another statement."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call in a SELECT list, and the name of its column."""
+
+    name: str
+    arguments: tuple[str, ...]
+    label: str
+
+
+# The type of a call's value, and its value for the arguments.
+Answers = Mapping[str, tuple[PgType, Callable[[tuple[str, ...]], object]]]
+
+
+def parse_calls(text: str, known: Answers) -> list[Call] | None:
+    """Returns the calls of a text that only selects known ones; None for another text."""
+    if len(text) > _TEXT_MAX or (select := _SELECT.fullmatch(text)) is None:
+        return None
+    items, at, calls = select["items"], 0, list[Call]()
+    while (found := _CALL.match(items, at)) is not None:
+        name = found["name"].lower()
+        has_call = found["arguments"] is not None or name in ("current_catalog", "current_schema")
+        if not has_call or name not in known:
+            return None
+        arguments = tuple(
+            value.replace("''", "'") if value or not word else word.lower()
+            for value, word in _ARGUMENT.findall(found["arguments"] or "")
+        )
+        calls.append(Call(name, arguments, found["alias"] or name))
+        at = found.end()
+        rest = items[at:].lstrip()
+        if not rest:
+            return calls
+        if not rest.startswith(","):
+            return None
+        at = len(items) - len(rest) + 1
+        at += len(items[at:]) - len(items[at:].lstrip())
+    return None
+
+
+def columns_of_calls(calls: Sequence[Call], known: Answers) -> list[Column]:
+    return [Column(call.label, known[call.name][0]) for call in calls]
+
+
+FIXED_TYPES: Mapping[str, PgType] = {
+    "version": TEXT,
+    "current_schema": NAME,
+    "current_database": NAME,
+    "current_catalog": NAME,
+    "pg_backend_pid": INT4,
+    "pg_is_in_recovery": BOOL,
+    "pg_advisory_unlock_all": VOID,
+    "set_config": TEXT,
+    "current_setting": TEXT,
+}

@@ -1,0 +1,97 @@
+"""A client's statement before it runs: a text of one statement, or one of several in a simple query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from engine.runtime.parameters import Parameter
+from engine.runtime.statement_class import StatementClass, class_of
+from engine.sql.postgres_text import MARKER_PREFIX, AdaptedText, InsertText, adapt_text, limit_markers, parse_insert
+from engine.sql.statement_texts import split_statements
+from gateway.postgres.commands import Command, Copy, is_begin, is_blank, parse_command
+from gateway.postgres.errors import SentText
+from gateway.postgres.fixed_answers import Answers, Call, parse_calls
+
+# Longer texts are not read for INSERT's rows, and run by themselves.
+_INSERT_TEXT_MAX = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SentStatement:
+    """A statement: a command of the front end, calls that it answers, or a statement of the engine."""
+
+    sent: SentText
+    command: Command | None = None
+    calls: Sequence[Call] = ()
+    kind: StatementClass | None = None
+    insert: InsertText | None = None
+
+    @property
+    def text(self) -> str:
+        """Returns the text for the engine."""
+        return self.sent.adapted.text
+
+    @property
+    def markers(self) -> int:
+        return self.sent.adapted.markers
+
+    @property
+    def is_query(self) -> bool:
+        """Returns True for a query whose columns are found without running it."""
+        return self.kind is StatementClass.READ and not self.text.lstrip()[:7].upper().startswith("EXPLAIN")
+
+
+def read_statement(text: str, whole: str, offset: int, known: Answers) -> SentStatement:
+    """Reads one statement, which begins at `offset` of `whole`. Raises `PostgresFeatureNotSupported`."""
+    command = parse_command(text)
+    if command is not None:
+        return SentStatement(SentText(AdaptedText(text, text), whole, offset), command)
+    calls = parse_calls(text, known)
+    if calls is not None:
+        return SentStatement(SentText(AdaptedText(text, text), whole, offset), calls=calls)
+    adapted = adapt_text(text)
+    kind = class_of(adapted.text)
+    is_write = kind is StatementClass.WRITE and len(text) <= _INSERT_TEXT_MAX
+    return SentStatement(
+        SentText(adapted, whole, offset), kind=kind, insert=parse_insert(adapted.text) if is_write else None
+    )
+
+
+def split_query(text: str) -> list[tuple[str, int]]:
+    """Returns the statements of a simple query, each with its place."""
+    if ";" not in text:
+        return [] if is_blank(text) else [(text, 0)]
+    if is_begin(text):  # BEGIN with modes looks like the begin of a script
+        return [(text, 0)]
+    return [(piece.text, piece.offset) for piece in split_statements(text)]
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A prepared statement; `oids` are those of Parse, then of what is inferred."""
+
+    statement: SentStatement
+    oids: list[int] = field(default_factory=list)
+    # Whether the types of the parameters that Parse did not name were looked for.
+    is_inferred: bool = False
+    is_empty: bool = False
+
+    @property
+    def is_write(self) -> bool:
+        """Returns True for a statement that has no rows before it is run, as a write."""
+        statement = self.statement
+        return isinstance(statement.command, Copy) or (
+            statement.command is None and not statement.calls and statement.kind is StatementClass.WRITE
+        )
+
+    def with_limits(self, parameters: Sequence[Parameter]) -> Sequence[Parameter]:
+        """Returns the parameters with those of LIMIT and OFFSET as INT, which Spark requires."""
+        limits = {f"{MARKER_PREFIX}{number}" for number in limit_markers(self.statement.text)}
+        if not limits:
+            return parameters
+        return tuple(replace(one, sql_type="int") if one.name in limits else one for one in parameters)
+
+    def __post_init__(self) -> None:
+        missing = self.statement.markers - len(self.oids)
+        self.oids += [0] * max(0, missing)

@@ -1,0 +1,74 @@
+"""Writes of staged rows: the target's checks before the first row, and the one INSERT of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from engine.runtime.accesses import StatementAccess, Use
+from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
+from engine.sql.postgres_text import InsertText
+from engine.sql.query.source_text import GeneratedText
+from gateway.postgres.inference import Inference
+from gateway.postgres.relations import named_rows
+from gateway.postgres.staged_rows import StagedRows
+from gateway.sessions.operation import Operation
+from gateway.sessions.session import Session
+
+
+class Writer(Protocol):
+    """The session that writes."""
+
+    @property
+    def session(self) -> Session: ...
+
+    @property
+    def inference(self) -> Inference: ...
+
+    def rows_of(self, operation: Operation) -> list[dict[str, object]]:
+        """Returns the rows of an operation; raises its error."""
+        ...
+
+    def changed_rows(self, text: str, parameters: Sequence[Parameter]) -> int:
+        """Runs a statement that changes rows; returns their number. Raises its error."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A table that rows are written into: its full name, and the types of the written columns."""
+
+    name: str
+    types: Sequence[str]
+
+
+def prepare_target(writer: Writer, insert: InsertText, text: str, parameters: Sequence[Parameter]) -> Target:
+    """Checks an INSERT without running it: its names, privileges and types. Raises its error."""
+    objects: list[str] = []
+
+    def within(request: StatementRequest) -> StatementRequest:
+        on_authorized = request.on_authorized
+        return replace(request, on_authorized=lambda access: _note(access, objects, on_authorized))
+
+    writer.rows_of(writer.session.explain(text, parameters, within))
+    return Target(objects[0] if objects else insert.target, writer.inference.written_types(insert))
+
+
+def _note(access: StatementAccess, objects: list[str], on_authorized: Callable[[StatementAccess], None]) -> None:
+    on_authorized(access)
+    written = [one.name for one in access.objects if one.use is Use.WRITE]
+    objects += written or [one.name for one in access.objects]
+
+
+def write_rows(writer: Writer, staged: StagedRows) -> int:
+    """Writes all staged rows by one statement; returns their number. Raises its error."""
+    if staged.single is not None:
+        return writer.changed_rows(*staged.single)
+    relations = staged.relations()
+    with named_rows(writer.session, [rows for rows, _ in relations]) as names:
+        named: dict[int, list[str]] = {}
+        for name, (_, part) in zip(names, relations, strict=True):
+            named.setdefault(part, []).append(name)
+        return writer.changed_rows(GeneratedText(staged.text(named)), ())
