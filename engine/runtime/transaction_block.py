@@ -68,12 +68,12 @@ class _Change:
 class TransactionBlock:
     """One block, for the statements of one session. Thread-safe; its statements run one after the other."""
 
-    def __init__(self) -> None:
-        """Begins a block."""
+    def __init__(self, versions: Mapping[str, str] | None = None) -> None:
+        """Begins a block, whose queries read the given `versions` of tables, by location."""
         self._changed = threading.Condition()
         # All below are guarded by it.
         self._stage = _Stage.OPEN
-        self._versions: dict[str, str] = {}
+        self._versions = dict(versions or {})
         self._accesses: dict[str, tuple[Access, ...]] = {}
         self._change: _Change | None = None
         self._holder = ""
@@ -125,6 +125,13 @@ class TransactionBlock:
                 change.is_insert and is_insert and change.written == written
             ):
                 raise BlockChangesMore(title)
+
+    def ensure_may_insert(self, table: str) -> None:
+        """Raises `BlockChangesMore` if the block has changed anything but added rows to `table`."""
+        with self._changed:
+            change = self._change
+            if change is not None and not (change.is_insert and change.written == {table}):
+                raise BlockChangesMore("INSERT")
 
     @contextmanager
     def commit_at_end(

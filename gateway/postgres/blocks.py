@@ -1,9 +1,9 @@
 """Transaction blocks: their states, and the statements that they may hold.
 
-A block reads each table at one version, the one that its first query of the table has read. It may write rows into one
-table by INSERT … VALUES and COPY: these are staged (`staged_rows.py`) and written by one statement at COMMIT, so that
-they become visible in one commit, and ROLLBACK drops them. Any other write, a write to another table, and a read of the
-written table are rejected with an error that names autocommit.
+A block reads each table at one version, and makes one commit (`engine/runtime/transaction_block.py`). Rows of INSERT …
+VALUES and COPY are staged here (`staged_rows.py`), and written by one statement at COMMIT, or before another statement
+that changes something. Such a statement is run, and waits at its commit for the block's end. Any write to another
+table, another change, and a read of the written table are rejected with an error that names autocommit.
 
 PostgreSQL's errors about blocks are the same here: after an error only ROLLBACK, ROLLBACK TO and COMMIT, which then
 rolls back, are accepted.
@@ -11,19 +11,18 @@ rolls back, are accepted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from catalog.conditions import BlockNotSupported, NoTransactionBlock, SavepointNotFound, TransactionBlockFailed
 from engine.runtime.accesses import StatementAccess, Use
 from engine.runtime.request import StatementRequest
-from engine.runtime.statement_class import StatementClass
+from engine.runtime.transaction_block import TransactionBlock
 from gateway.postgres.commands import Command, Commit, Rollback, RollbackToSavepoint
 from gateway.postgres.staged_rows import StagedRows
+from gateway.sessions.operation import Operation
 
 _SAVEPOINTS_MAX = 1_000
-_READS = frozenset({StatementClass.READ, StatementClass.METADATA})
 
 
 class BlockState(Enum):
@@ -34,30 +33,51 @@ class BlockState(Enum):
     FAILED = b"E"
 
 
+@dataclass(frozen=True, slots=True)
+class _Savepoint:
+    name: str
+    # Staged rows, and changes of the engine's block, before it.
+    rows: int
+    changes: int
+
+
 @dataclass(slots=True)
 class Block:
     """A session's transaction block. Not thread-safe, except `within`."""
 
     state: BlockState = BlockState.IDLE
     staged: StagedRows | None = None
-    # Full name of the table that the block writes.
+    # Full name of the table that the staged rows are for.
     written: str = ""
-    _versions: dict[str, str] = field(default_factory=dict)
-    _savepoints: list[tuple[str, int]] = field(default_factory=list)
+    engine: TransactionBlock = field(default_factory=TransactionBlock)
+    # The statement that waits at its commit, and how many changes it makes.
+    change: Operation | None = None
+    changes: int = 0
+    _savepoints: list[_Savepoint] = field(default_factory=list)
 
     @property
     def is_open(self) -> bool:
         return self.state is not BlockState.IDLE
 
     def begin(self) -> None:
-        self.state = BlockState.OPEN
+        self.state, self.engine = BlockState.OPEN, TransactionBlock()
 
     def end(self) -> None:
         """Ends the block; what was staged is dropped."""
+        self.drop_rows()
+        self._cancel_change()
+        self.state, self._savepoints = BlockState.IDLE, []
+
+    def drop_rows(self) -> None:
+        """Drops the rows that are staged here."""
         if self.staged is not None:
             self.staged.close()
-        self.state, self.staged, self.written = BlockState.IDLE, None, ""
-        self._versions, self._savepoints = {}, []
+        self.staged, self.written = None, ""
+
+    def _cancel_change(self) -> None:
+        if self.change is not None:
+            self.change.cancel()
+        self.change, self.changes = None, 0
 
     def fail(self) -> None:
         """Records the error of a statement."""
@@ -74,58 +94,58 @@ class Block:
         if not isinstance(command, Commit | Rollback | RollbackToSavepoint):
             self.ensure_live()
 
-    def ensure_may_run(self, kind: StatementClass | None) -> None:
-        """Raises `BlockNotSupported` for a statement that a block cannot hold."""
-        if self.is_open and kind not in _READS:
-            raise BlockNotSupported("a block holds queries, and INSERT … VALUES and COPY into one table")
-
     def ensure_may_write(self, table: str) -> None:
-        """Records the table that the block writes. Raises `BlockNotSupported` if it writes or has read another one."""
+        """Raises `BlockNotSupported` or `BlockChangesMore` if the block has changed something else."""
         if self.written and self.written != table:
             raise BlockNotSupported(f"the block already writes the table {self.written}")
-        self.written = table
+        self.engine.ensure_may_insert(table)
 
     def within(self, request: StatementRequest) -> StatementRequest:
-        """Returns the request of a query in the block: it reads the block's versions of the tables."""
-        on_versions, on_authorized = request.on_versions, request.on_authorized
-
-        def note_versions(versions: Mapping[str, str]) -> None:
-            for location, version in versions.items():
-                self._versions.setdefault(location, version)
-            if on_versions is not None:
-                on_versions(versions)
+        """Returns the request of a statement in the block: it does not read the table of the staged rows."""
+        on_authorized = request.on_authorized
 
         def check(access: StatementAccess) -> None:
             on_authorized(access)
             if any(one.use is Use.READ and one.name == self.written for one in access.objects):
                 raise BlockNotSupported(f"the block writes the table {self.written}, so it cannot read it")
 
-        return replace(request, versions=dict(self._versions), on_versions=note_versions, on_authorized=check)
+        return replace(request, on_authorized=check)
 
     def save(self, name: str) -> None:
         """Sets a savepoint."""
         self._ensure_open("SAVEPOINT")
         if len(self._savepoints) >= _SAVEPOINTS_MAX:
             raise BlockNotSupported(f"a block has at most {_SAVEPOINTS_MAX} savepoints")
-        self._savepoints.append((name, 0 if self.staged is None else self.staged.count))
+        rows = 0 if self.staged is None else self.staged.count
+        self._savepoints.append(_Savepoint(name, rows, self.changes))
 
     def release(self, name: str) -> None:
         self._ensure_open("RELEASE SAVEPOINT")
         del self._savepoints[self._find(name) :]
 
     def roll_back_to(self, name: str) -> None:
-        """Drops the rows that were staged since a savepoint, and ends the block's failure."""
+        """Drops what was staged since a savepoint, and ends the block's failure.
+
+        Raises `BlockNotSupported` if only a part of the waiting change is younger.
+        """
         self._ensure_open("ROLLBACK TO SAVEPOINT")
         at = self._find(name)
-        _, count = self._savepoints[at]
-        if self.staged is not None:
-            self.staged.cut(count)
+        savepoint = self._savepoints[at]
+        if savepoint.changes not in (0, self.changes):
+            raise BlockNotSupported("a part of the rows cannot be dropped, since another statement followed them")
+        if self.changes != savepoint.changes:
+            self._cancel_change()
+            self.drop_rows()  # they followed the change, or were written with it
+        elif self.staged is not None:
+            self.staged.cut(savepoint.rows)
+        if not self.changes:  # a failed change counts in the engine's block
+            self.engine = TransactionBlock(self.engine.versions)
         del self._savepoints[at + 1 :]
         self.state = BlockState.OPEN
 
     def _find(self, name: str) -> int:
         for index in range(len(self._savepoints) - 1, -1, -1):
-            if self._savepoints[index][0] == name:
+            if self._savepoints[index].name == name:
                 return index
         raise SavepointNotFound(name)
 

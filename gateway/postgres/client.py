@@ -26,6 +26,7 @@ from catalog.conditions import (
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream
 from engine.runtime.settings import TIME_ZONE as ENGINE_ZONE
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass
@@ -41,6 +42,7 @@ from gateway.postgres.results import (
     OperationResult,
     Result,
     completed,
+    completion_tag,
     texts_result,
 )
 from gateway.postgres.settings import SEARCH_PATH, TIME_ZONE, VERSION_TEXT, Parameters
@@ -141,7 +143,8 @@ class Client:
             return FixedResult(_catalog_columns(table), table)
         if statement.insert is not None and self.block.is_open and can_stage(parameters):
             return self.stage(statement, parameters)
-        self.block.ensure_may_run(statement.kind)
+        if self.block.is_open and statement.kind not in (StatementClass.READ, StatementClass.METADATA):
+            return self._change_in_block(statement, parameters)
         return self.execute(statement, parameters)
 
     def execute(self, statement: SentStatement, parameters: Sequence[Parameter] = ()) -> Result:
@@ -152,10 +155,63 @@ class Client:
             statement.text,
             parameters=parameters,
             timeout_s=self.parameters.statement_timeout_s,
-            wanted=WantedResult(streams=True, within=self.block.within if self.block.is_open else None),
+            wanted=self._wanted(streams=True),
         )
         self._await(operation)
         return OperationResult(self.session, operation, statement.text)
+
+    def _wanted(self, *, streams: bool) -> WantedResult:
+        if not self.block.is_open:
+            return WantedResult(streams=streams)
+        return WantedResult(streams=streams, block=self.block.engine, within=self.block.within)
+
+    def _change_in_block(self, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
+        """Runs a statement that may change something; its change waits at its commit for the block's end."""
+        self.write_staged_rows()
+        self.inference.forget()
+        operation = self.session.execute(
+            statement.text,
+            parameters=parameters,
+            timeout_s=self.parameters.statement_timeout_s,
+            wanted=self._wanted(streams=False),
+        )
+        if (waiting := self._await_change(operation)) is None:
+            return OperationResult(self.session, operation, statement.text)
+        return completed(completion_tag(statement.text, 0, waiting.rows_modified))
+
+    def _await_change(self, operation: Operation) -> ResultStream | None:
+        """Waits until a change waits at its commit, and returns its result; None if the statement has ended.
+
+        Raises the statement's error, after it is released.
+        """
+        with self.running(operation):
+            while (waiting := operation.wait_until_staged(_WAIT_S)) is None and not operation.state.is_final:
+                pass
+        if waiting is None:
+            self._await(operation)
+            self.block.changes += self.block.change is not None  # it has joined the waiting one
+            return None
+        self.block.change, self.block.changes = operation, 1
+        return waiting
+
+    def write_staged_rows(self) -> None:
+        """Writes the staged rows as a change of the block."""
+        staged = self.block.staged
+        if staged is not None and staged.count:
+            self.write(staged)
+        self.block.drop_rows()
+
+    def _commit_change(self) -> None:
+        """Lets the waiting change commit. Raises its error."""
+        operation = self.block.change
+        if operation is None:
+            return
+        self.block.engine.commit()
+        try:
+            self._await(operation)
+        finally:
+            self.block.change = None
+        self.session.forget(operation)
 
     @contextmanager
     def running(self, operation: Operation) -> Iterator[None]:
@@ -187,8 +243,14 @@ class Client:
 
     def changed_rows(self, text: str, parameters: Sequence[Parameter]) -> int:
         """Runs a statement that changes rows; returns their number. Raises its error."""
-        operation = self.session.execute(text, parameters=parameters, timeout_s=self.parameters.statement_timeout_s)
-        self._await(operation)
+        operation = self.session.execute(
+            text,
+            parameters=parameters,
+            timeout_s=self.parameters.statement_timeout_s,
+            wanted=self._wanted(streams=False),
+        )
+        if (waiting := self._await_change(operation)) is not None:
+            return waiting.rows_modified or 0
         changed = operation.rows_modified
         self.session.forget(operation)
         return changed or 0
@@ -313,10 +375,9 @@ class Client:
         if not self.block.is_open:
             self.notices.append("there is no transaction in progress")
             return completed("COMMIT")
-        staged = self.block.staged
         try:
-            if staged is not None and staged.count:
-                self.write(staged)
+            self.write_staged_rows()
+            self._commit_change()
         finally:
             if self._local:
                 self._restore(self._before_block)
@@ -337,7 +398,10 @@ class Client:
         return completed(tag)
 
     def _end_block(self) -> None:
+        waiting = self.block.change
         self.block.end()
+        if waiting is not None:
+            self.session.forget(waiting)
         for name in [name for name, cursor in self.cursors.items() if not cursor.holds]:
             self.cursors.pop(name).result.close()
 
@@ -502,13 +566,19 @@ class Client:
         """Adds the rows of an INSERT … VALUES to those that the block writes at its end."""
         insert = statement.insert
         assert insert is not None
-        if self.block.staged is None:
+        if self.block.staged is None or not self.block.staged.is_for(insert):
             target = prepare_target(self, insert, statement.text, parameters)
-            self.block.ensure_may_write(target.name)
-            self.block.staged = StagedRows(insert.target, insert.columns, target.types)
+            self.begin_rows(target.name, StagedRows(insert.target, insert.columns, target.types))
+        assert self.block.staged is not None
         rows = insert.row_count
         self.block.staged.add(insert, statement.text, parameters, rows)
         return completed(f"INSERT 0 {rows}")
+
+    def begin_rows(self, table: str, staged: StagedRows) -> None:
+        """Begins rows for `table` in the block, after those for other columns. Raises `BlockNotSupported`."""
+        self.block.ensure_may_write(table)
+        self.write_staged_rows()
+        self.block.staged, self.block.written = staged, table
 
     def write(self, staged: StagedRows) -> int:
         """Writes staged rows by one statement; returns their number. Raises its error."""

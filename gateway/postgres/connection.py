@@ -49,6 +49,8 @@ logger = logging.getLogger(__name__)
 MESSAGE_S = 120.0
 # Between two messages of COPY FROM.
 COPY_S = 600.0
+# Between two messages of a transaction block with a change.
+CHANGE_IDLE_S = 300.0
 MESSAGE_BYTES_MAX = 64 << 20
 PORTALS_MAX = 100
 _TERMINATE = b"X"
@@ -113,7 +115,7 @@ class Connection:
         """Answers messages until the client ends. Raises `Disconnected`; other errors after the client has them."""
         self._ready()
         while True:
-            kind, content = self._read(self._idle_s)
+            kind, content = self._read(self._idle_limit_s())
             if kind == _TERMINATE:
                 return
             try:
@@ -122,6 +124,17 @@ class Connection:
                 self.output.add(error_response(PostgresProtocolViolation(str(error)), is_fatal=True))
                 self.output.flush()
                 return
+
+    def _idle_limit_s(self) -> float | None:
+        """Returns how long the client may send nothing, in seconds; None for no limit.
+
+        A block with a change holds a thread and the table's locks.
+        """
+        client = self.client
+        if not client.block.is_open:
+            return self._idle_s
+        limit_s = client.parameters.idle_in_transaction_s
+        return min(filter(None, (self._idle_s, limit_s, CHANGE_IDLE_S if client.block.change else None)), default=None)
 
     def close(self) -> None:
         """Releases the portals; the client's session is closed by its owner."""
@@ -466,13 +479,14 @@ class Connection:
         rows = CopyIn(options, types)
         self._receive(rows)
         table = rows.finish()
-        staged = block.staged if block.is_open else None
-        if staged is None:
+        if block.staged is None or not block.staged.is_for(insert):
             staged = StagedRows(insert.target, insert.columns, types)
+            if block.is_open:
+                self.client.begin_rows(name.name, staged)
+        else:
+            staged = block.staged
         staged.add_rows(insert.target, insert.columns, table)
-        if block.is_open:
-            block.staged = staged
-        elif table.num_rows:
+        if not block.is_open and table.num_rows:
             self.client.write(staged)
         self._complete(completed(f"COPY {table.num_rows}"), 0)
 

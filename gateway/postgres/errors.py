@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from catalog.conditions import ConcurrentModification
 from catalog.errors import Position, SqlError
 from engine.sql.postgres_text import AdaptedText
 from gateway.observability.status import describe
@@ -17,7 +18,7 @@ from gateway.postgres.messages import message, string
 _FATAL_CLASSES = ("28", "3D000", "57P")
 # States of the engine for which PostgreSQL's clients know another one.
 _STATES = {"HY008": "57014", "HYT00": "57014", "08S01": "08006"}
-_CANCELLED = "57014"
+_SERIALIZATION_FAILURE = "40001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,19 @@ def error_response(error: BaseException, sent: SentText | None = None, *, is_fat
     fields = {
         b"S": "FATAL" if is_fatal else "ERROR",
         b"V": "FATAL" if is_fatal else "ERROR",
-        b"C": _STATES.get(failure.sqlstate, failure.sqlstate),
+        b"C": _state(error, failure.sqlstate),
         b"M": f"[{failure.condition}] {text} SQLSTATE: {failure.sqlstate}{excerpt}",
         b"H": failure.hint,
         b"P": "" if place is None else str(place + 1),
     }
     return _fields(b"E", fields)
+
+
+def _state(error: BaseException, sqlstate: str) -> str:
+    # Clients run a transaction again after a serialization failure.
+    if isinstance(error, ConcurrentModification):
+        return _SERIALIZATION_FAILURE
+    return _STATES.get(sqlstate, sqlstate)
 
 
 def notice(text: str, sqlstate: str = "00000", severity: str = "NOTICE") -> bytes:

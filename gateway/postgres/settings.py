@@ -16,6 +16,7 @@ from catalog.conditions import ParameterNotRecognized, ParameterReadOnly, Parame
 SERVER_VERSION, SERVER_VERSION_NUM = "16.4", "160004"
 VERSION_TEXT = f"PostgreSQL {SERVER_VERSION} (delta-gateway)"
 TIME_ZONE, SEARCH_PATH, STATEMENT_TIMEOUT = "TimeZone", "search_path", "statement_timeout"
+IDLE_IN_TRANSACTION = "idle_in_transaction_session_timeout"
 APPLICATION_NAME = "application_name"
 _NAME_MAX = 63
 _DURATION = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\s*")
@@ -116,7 +117,7 @@ _TABLE = (
     Parameter(SEARCH_PATH, "default", _text, is_reported=True),
     _time_limit(STATEMENT_TIMEOUT),
     _time_limit("lock_timeout"),
-    _time_limit("idle_in_transaction_session_timeout"),
+    _time_limit(IDLE_IN_TRANSACTION),
     _time_limit("idle_session_timeout"),
     _time_limit("transaction_timeout"),
     Parameter("default_transaction_isolation", "repeatable read", _one_of(_LEVELS), _ISOLATION),
@@ -213,5 +214,13 @@ class Parameters:
     @property
     def statement_timeout_s(self) -> float | None:
         """Returns the time limit of a statement; None for none."""
-        found = parse_duration_ms(self.get(STATEMENT_TIMEOUT))
+        return self._limit_s(STATEMENT_TIMEOUT)
+
+    @property
+    def idle_in_transaction_s(self) -> float | None:
+        """Returns how long a client may send nothing in a transaction block; None for no limit."""
+        return self._limit_s(IDLE_IN_TRANSACTION)
+
+    def _limit_s(self, name: str) -> float | None:
+        found = parse_duration_ms(self.get(name))
         return found / 1000 if found else None

@@ -69,6 +69,10 @@ class StagedRows:
     # The only execution, which can be run as it was sent.
     single: tuple[str, Sequence[Parameter]] | None = None
 
+    def is_for(self, insert: InsertText) -> bool:
+        """Returns True if the rows have the table and the columns of `insert`."""
+        return (self.target, self.columns) == (insert.target, insert.columns)
+
     def add(self, insert: InsertText, text: str, parameters: Sequence[Parameter], rows: int) -> None:
         """Adds the rows of one execution of an INSERT. Raises `BlockNotSupported`, `CopyTooLarge`."""
         self._ensure_same(insert.target, insert.columns)
