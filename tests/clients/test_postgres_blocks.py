@@ -85,7 +85,12 @@ def test_inserts_with_any_columns_are_one_commit(client: psycopg.Connection, oth
 @pytest.mark.parametrize("first", ["INSERT INTO blocks VALUES (3, 'c')", "UPDATE blocks SET s = 'x'"])
 @pytest.mark.parametrize(
     "second",
-    ["SELECT * FROM blocks", "INSERT INTO blocks_other VALUES (1, 'a')", "UPDATE blocks SET s = 'y'", "OPTIMIZE blocks"],
+    [
+        "SELECT * FROM blocks",
+        "INSERT INTO blocks_other VALUES (1, 'a')",
+        "UPDATE blocks SET s = 'y'",
+        "OPTIMIZE blocks",
+    ],
 )
 def test_statement_beyond_one_commit_is_rejected(
     client: psycopg.Connection, other: psycopg.Connection, first: str, second: str
@@ -146,7 +151,9 @@ def test_definition_is_there_after_commit_alone(
     other.execute(f"DROP {kind} blocks_made")
 
 
-def test_vanished_client_leaves_nothing(server: RealServer, client: psycopg.Connection, other: psycopg.Connection) -> None:
+def test_vanished_client_leaves_nothing(
+    server: RealServer, client: psycopg.Connection, other: psycopg.Connection
+) -> None:
     left = connect(server)
     left.execute("UPDATE blocks SET s = 'x'")
     left.pgconn.finish()
