@@ -3610,3 +3610,8 @@ class SystemQueryTimeout(SqlError):
     """SYSTEM_CATALOG_QUERY_TIMEOUT, SQLSTATE 57014"""
     seconds: float
     def __init__(self, seconds: float) -> None: ...
+
+class SystemSettingNotFound(SqlError):
+    """SYSTEM_CATALOG_SETTING_NOT_FOUND, SQLSTATE 42704"""
+    name: str
+    def __init__(self, name: str) -> None: ...

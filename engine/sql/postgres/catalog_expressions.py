@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from catalog.conditions import FunctionNotFound, PostgresNotSupported, SystemColumnNotFound
+from catalog.conditions import FunctionNotFound, PostgresNotSupported, SystemColumnNotFound, SystemSettingNotFound
 from engine.sql.postgres.labels import folded
 from engine.sql.postgres.reader import last_name
 from engine.sql.postgres.scopes import CatalogNames, CatalogSession, Columns, Scope
@@ -16,7 +17,9 @@ _TYPE = "pg_type"  # in a node's `meta`
 # In a scope of ORDER BY and GROUP BY, which may also name the columns of the result.
 OUTPUT = ""
 # Types that are oids in the database, and names for clients.
-REG_TYPES = ("regclass", "regproc", "regprocedure", "regtype", "regnamespace", "regrole", "regoper", "regcollation")
+REG_TYPES = (
+    "regclass regproc regprocedure regtype regnamespace regrole regoper regoperator regcollation regconfig regdictionary"
+).split()
 _VECTORS = ("int2vector", "oidvector")
 # The database's types.
 _STORED = {
@@ -53,6 +56,8 @@ _OPERATORS: dict[str, Callable[[exp.Expr, exp.Expr], exp.Expr]] = {
     "+": lambda a, b: exp.Add(this=a, expression=b),
     "-": lambda a, b: exp.Sub(this=a, expression=b),
 }
+_PLACEHOLDERS = re.compile(r"(%[sIL])")
+_FORMATS = {"%s": "", "%I": "pgf_quote_ident", "%L": "pgf_quote_literal"}
 _TRUTHS = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Exists, exp.Boolean, exp.RegexpLike, exp.RegexpILike)
 _USERS = (exp.CurrentUser, exp.SessionUser, exp.CurrentRole)
 # Functions of the session and of the catalog that make a query without relations one of the system catalog.
@@ -63,6 +68,13 @@ _SYSTEM_NAMES = frozenset(
 )
 
 
+_QUANTIFIERS: dict[str, type[exp.Expr]] = {"all": exp.All, "any": exp.Any, "some": exp.Any}
+
+
+def _is_call(node: object) -> bool:
+    return isinstance(node, exp.Anonymous)
+
+
 def is_system_function(node: exp.Expr) -> bool:
     """Returns True for a function, a keyword or a cast that only the system catalog has."""
     if isinstance(node, exp.Anonymous):
@@ -71,6 +83,13 @@ def is_system_function(node: exp.Expr) -> bool:
     if isinstance(node, exp.Cast):
         return type_name(node.to) in REG_TYPES
     return isinstance(node, exp.CurrentSchema | exp.CurrentCatalog | exp.CurrentVersion)
+
+
+def _constant(node: exp.Expr) -> str | None:
+    """Returns the text of a string constant, which may be cast; None for any other expression."""
+    while isinstance(node, exp.Cast | exp.Paren):
+        node = node.this
+    return str(node.name) if isinstance(node, exp.Literal) and node.is_string else None
 
 
 def stored_type(name: str) -> str:
@@ -156,6 +175,9 @@ class ExpressionRewriter:
             return self.rewrite(node.this, scope)
         if isinstance(node, exp.DataType | exp.Identifier | exp.Var):
             return node
+        quantifier = _QUANTIFIERS.get(last_name(node.expression)) if _is_call(node.args.get("expression")) else None
+        if quantifier is not None and len(node.expression.expressions) == 1:
+            node.set("expression", quantifier(this=node.expression.expressions[0]))
         for key, value in list(node.args.items()):
             if isinstance(value, exp.Expr):
                 node.set(key, self.rewrite(value, scope))
@@ -179,7 +201,8 @@ class ExpressionRewriter:
                 return self._operator(node)
             case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.Add() | exp.Sub() | exp.In():
                 return self._comparison(node)
-            case exp.Limit() | exp.Offset() if isinstance(node.expression, exp.Parameter | exp.Cast):
+            case exp.Limit() | exp.Offset():
+                node.set("expression", self.with_type(node.expression, "int8"))
                 return node
             case _:
                 return self._keyword(node) or _typed(node, self._other_type(node))
@@ -212,6 +235,10 @@ class ExpressionRewriter:
         match node:
             case exp.Paren() | exp.Window() | exp.Filter() | exp.Neg() | exp.WithinGroup() | exp.Alias():
                 return self.type_of(node.this)
+            case exp.Order() if node.args.get("this") is not None:
+                return self.type_of(node.this)
+            case exp.Distinct() if node.expressions:
+                return self.type_of(node.expressions[0])
             case exp.Case():
                 values = [one.args["true"] for one in node.args["ifs"]]
                 values += [node.args["default"]] if node.args.get("default") is not None else []
@@ -307,7 +334,8 @@ class ExpressionRewriter:
             members = [exp.Null() if member is None else exp.Literal.string(member) for member in texts]
             return _cast(exp.Array(expressions=members), kind)
         if kind in REG_TYPES and not value.isdecimal():
-            return _typed(_call(f"pgf_{kind}_oid", exp.Literal.string(value)), kind)
+            name = value.partition("(")[0] if kind == "regprocedure" else value
+            return _typed(_call(f"pgf_{kind}_oid", exp.Literal.string(name)), kind)
         return _cast(exp.Literal.string(value), kind)
 
     def with_type(self, node: exp.Expr, kind: str) -> exp.Expr:
@@ -386,6 +414,8 @@ class ExpressionRewriter:
         name, arguments = last_name(node), node.expressions
         if name in ("current_setting", "set_config"):
             return self._setting(name, arguments)
+        if name == "format":
+            return self._formatted(arguments)
         if name == "array":
             inner = self.type_of(arguments[0]) if arguments else "text"
             return _typed(_call("array", *arguments), f"_{inner}")
@@ -411,22 +441,32 @@ class ExpressionRewriter:
             return {"int2vector": "int2", "oidvector": "oid"}.get(first, first.removeprefix("_"))
         return f"_{first}" if returns == "array" else returns
 
+    def _formatted(self, arguments: Sequence[exp.Expr]) -> exp.Expr:
+        template = _constant(arguments[0]) if arguments else None
+        if template is None:
+            raise PostgresNotSupported("format with a template that is no constant")
+        pieces: list[exp.Expr] = []
+        values = iter(arguments[1:])
+        for piece in _PLACEHOLDERS.split(template):
+            value = next(values, exp.Null()) if piece in _FORMATS else exp.Literal.string(piece)
+            if piece in _FORMATS:
+                value = self._text_of(value, self.type_of(value))
+            name = _FORMATS.get(piece)
+            pieces.append(_call(name, value) if name else value)
+        return _typed(_call("concat", *pieces), "text")
+
     def _setting(self, name: str, arguments: Sequence[exp.Expr]) -> exp.Expr:
-        texts = [argument.name if isinstance(argument, exp.Literal) else None for argument in arguments[:2]]
-        if not texts or texts[0] is None:
-            raise PostgresNotSupported(f"{name} with a name that is no constant")
-        key = texts[0].lower()
+        key, *values = (_constant(argument) for argument in arguments[:2])
         if name == "set_config":
-            if len(texts) < 2 or texts[1] is None:
-                raise PostgresNotSupported("set_config with a value that is no constant")
-            self.settings.append((key, texts[1]))
-            return _cast(exp.Literal.string(texts[1]), "text")
-        value = self._session.settings.get(key)
-        if value is None:
-            if len(arguments) < 2:
-                raise PostgresNotSupported(f"The setting {key}")
-            return _cast(exp.Null(), "text")
-        return _cast(exp.Literal.string(value), "text")
+            value = values[0] if values else None
+            if key is None or value is None:
+                raise PostgresNotSupported("set_config with a name or a value that is no constant")
+            self.settings.append((key.lower(), value))
+            return _cast(exp.Literal.string(value), "text")
+        is_required = len(arguments) < 2
+        if key is not None and is_required and key.lower() not in self._session.settings and self._values is not None:
+            raise SystemSettingNotFound(key)
+        return _typed(_call("pgf_setting", arguments[0]), "text")
 
     def call_in_from(
         self, name: str, arguments: list[exp.Expr], *, is_ordered: bool
@@ -445,7 +485,16 @@ class ExpressionRewriter:
                 made.append(_call("generate_subscripts", first.copy(), exp.Literal.number(1)))
             return columns, [exp.Alias(this=one) for one in made]
         call = self._function(_call(name, *arguments))
-        return [(name, self.type_of(call))], [exp.Alias(this=call)]
+        found, calls = [(name, self.type_of(call))], [exp.Alias(this=call)]
+        if is_ordered:
+            found.append(("ordinality", "int8"))
+            calls.append(exp.Alias(this=exp.Window(this=_call("row_number"))))
+        return found, calls
+
+    def complete(self, tree: exp.Expr) -> None:
+        """Gives the parameters that nothing else has a type for the type text."""
+        for parameter in list(tree.find_all(exp.Parameter)):
+            parameter.replace(self._parameter(parameter, "text"))
 
 
 def columns_of(text: str) -> Columns:

@@ -121,6 +121,7 @@ class _Rewriter:
 
     def rewrite(self, tree: exp.Query) -> CatalogQuery:
         columns = self._query(tree, None)
+        self.expressions.complete(tree)
         types = self.expressions.parameter_types
         count = max([len(self.parameters.types), *types], default=0)
         return CatalogQuery(

@@ -155,6 +155,16 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     },
     "has_column_privilege": ("bool", _COLUMN_PRIVILEGE),
     "_pg_expandarray": ("record", "(a) AS unnest([{'x': v, 'n': i} for v, i in a])"),
+    "pg_partition_ancestors": ("regclass", "(o) AS unnest([]::BIGINT[])"),
+    "getdatabaseencoding": ("name", "() AS 'UTF8'"),
+    "pg_describe_object": ("text", f"(c, o, s) AS {_NO_TEXT}"),
+    "pg_identify_object": ("record", f"(c, o, s) AS {_NO_TEXT}"),
+    "array_remove": ("same", "(a, e) AS list_filter(a, x -> x IS DISTINCT FROM e)"),
+    "array_ndims": ("int4", "(a) AS CASE WHEN len(a) = 0 THEN NULL ELSE 1 END"),
+    "cardinality": ("int4", "(a) AS len(a)::INTEGER"),
+    "regexp_split_to_table": ("text", "(s, p) AS unnest(string_split_regex(s, p))"),
+    "regexp_split_to_array": ("_text", "(s, p) AS string_split_regex(s, p)"),
+    "setting": ("text", "(n) AS (SELECT max(s.value) FROM pgf_session s WHERE s.name = 'setting:' || lower(n))"),
     "pg_has_role": ("bool", "(r, p) AS TRUE, (u, r, p) AS TRUE"),
 }
 
@@ -190,6 +200,11 @@ CAST_MACROS = (
     "pgf_regoper_oid(s) AS 0::BIGINT",
     "pgf_regoper_text(o) AS o::VARCHAR",
     "pgf_regcollation_oid(s) AS 100::BIGINT",
+    *(
+        text
+        for name in ("regoperator", "regconfig", "regdictionary")
+        for text in (f"pgf_{name}_oid(s) AS 0::BIGINT", f"pgf_{name}_text(o) AS o::VARCHAR")
+    ),
     """pgf_regcollation_text(o) AS CASE o WHEN 100 THEN '"default"' WHEN 950 THEN '"C"' ELSE o::VARCHAR END""",
 )
 _FIRST_MACROS = ("pgf_get_role(o) AS coalesce((SELECT r.name FROM pgf_roles r WHERE r.oid = o), o::VARCHAR)",)
@@ -204,6 +219,10 @@ _BUILT_IN = {
     **dict.fromkeys("round ceil floor sum avg trunc".split(), "numeric"),
     **dict.fromkeys("bool_and bool_or every starts_with".split(), "bool"),
     "array_agg": "array",
+    "json_build_object": "json",
+    "json_build_array": "json",
+    "json_agg": "json",
+    "to_json": "json",
     "unnest": "element",
     "generate_series": "same",
     "generate_subscripts": "int4",
@@ -218,7 +237,9 @@ _RENAMED = {
     "array_cat": "list_concat",
     "every": "bool_and",
     "char_length": "length",
-    "ascii": "ascii",
+    "json_build_object": "json_object",
+    "json_build_array": "json_array",
+    "json_agg": "json_group_array",
 }
 
 FUNCTIONS: Mapping[str, CatalogFunction] = {
@@ -242,7 +263,10 @@ _TABLES: Mapping[str, tuple[str, str]] = {
         "(a) AS TABLE SELECT 0::BIGINT AS grantor, 0::BIGINT AS grantee, '' AS privilege_type, FALSE AS is_grantable "
         "WHERE FALSE",
     ),
-    "pg_partition_ancestors": ("relid:regclass", "(o) AS TABLE SELECT 0::BIGINT AS relid WHERE FALSE"),
+    "pg_partition_tree": (
+        "relid:regclass parentrelid:regclass isleaf:bool level:int4",
+        "(o) AS TABLE SELECT 0::BIGINT AS relid, 0::BIGINT AS parentrelid, TRUE AS isleaf, 0 AS level WHERE FALSE",
+    ),
     "pg_listening_channels": ("pg_listening_channels:text", "() AS TABLE SELECT '' AS pg_listening_channels WHERE FALSE"),
     "pg_available_extensions": (
         "name:name default_version:text comment:text",

@@ -153,7 +153,7 @@ class CatalogRows:
             [not nullable for nullable in cells["nullable"]],
             [default is not None for default in cells["default"]],
             *(list(column) for column in zip(*described, strict=True)),
-        ] or [[] for _ in ATTRIBUTE_CELLS]
+        ]
 
     def defaults(self, columns: pa.Table) -> Iterator[Row]:
         """Yields rows of pg_attrdef."""

@@ -27,6 +27,13 @@ FIXED: Mapping[str, str] = {
     "in_hot_standby": "off",
     "jit": "off",
     "max_connections": "100",
+    "default_table_access_method": "heap",
+    "default_tablespace": "",
+    "bytea_output": "hex",
+    "client_encoding": "UTF8",
+    "extra_float_digits": "1",
+    "default_with_oids": "off",
+    "statement_timeout": "0",
 }
 _NOT_SETTINGS = frozenset({"version", "backend_pid", "started"})
 _DISPLAYED = {"timezone": "TimeZone", "datestyle": "DateStyle", "intervalstyle": "IntervalStyle"}

@@ -37,7 +37,7 @@ from gateway.postgres.catalog.rows import (
     index_rows,
     system_attributes,
 )
-from gateway.postgres.catalog.settings import setting_rows
+from gateway.postgres.catalog.settings import FIXED, setting_rows
 from gateway.postgres.catalog.views import VIEWS
 
 TYPE_OID = b"postgres_oid"
@@ -153,7 +153,7 @@ class SystemCatalog:
 
         `values` are the parameters in PostgreSQL's text form. Raises a `SqlError`.
         """
-        query = catalog_query(text, self._names, session, Parameters(parameter_types, values))
+        query = catalog_query(text, self._names, _with_fixed(session), Parameters(parameter_types, values))
         if query is None:
             return None
         with self._lock:
@@ -208,12 +208,17 @@ class SystemCatalog:
         self._objects = objects
         self._loaded = _Loaded()
         rows = self._rows()
-        system = [(one.oid, *one.name.split(".", 1), one.name) for one in system_relations().values()]
-        users = [(oid, schema, name, f"{schema}.{name}") for oid, (schema, name) in rows.names().items()]
-        database.store_helper("pgf_relations", [*system, *users])
+        self._store_relations(database)
         database.store_helper("pgf_namespaces", [(row["oid"], row["nspname"]) for row in rows.namespaces()])
         database.store_helper("pgf_roles", [(row["oid"], row["rolname"]) for row in rows.roles()])
         self._store_descriptions(database)
+
+    def _store_relations(self, database: CatalogDatabase) -> None:
+        system = [(one.oid, *one.name.split(".", 1)) for one in system_relations().values()]
+        users = [(oid, *name) for oid, name in self._rows().names().items()]
+        indexes = [(key["index_oid"], key["schema"], key["name"]) for key in self._loaded.primary]
+        found = [(oid, schema, name, f"{schema}.{name}") for oid, schema, name in (*system, *users, *indexes)]
+        database.store_helper("pgf_relations", found)
 
     def _store_descriptions(self, database: CatalogDatabase) -> None:
         rows = self._rows().descriptions(self._loaded.columns)
@@ -228,6 +233,7 @@ class SystemCatalog:
             "user": session.user,
             "pid": session.settings.get("backend_pid", "0"),
             "started": session.settings.get("started", "2000-01-01 00:00:00+00"),
+            **{f"setting:{name}": value for name, value in {**FIXED, **session.settings}.items()},
         }
         database.store_helper("pgf_session", list(values.items()))
 
@@ -274,6 +280,7 @@ class SystemCatalog:
             text = f"FOREIGN KEY ({listed}) REFERENCES {parent}({parents})"
             definitions.append((key["constraint_oid"], "c", text, []))
         database.store_helper("pgf_definitions", definitions)
+        self._store_relations(database)
 
     def _load(self, database: CatalogDatabase, relation: str, session: CatalogSession) -> None:
         if relation == "pg_catalog.pg_settings":
@@ -339,6 +346,10 @@ class SystemCatalog:
                 value = defaults.get(name, database.default_of(relation, name))
                 cells[name] = [value] * count
         database.store_columns(relation, cells)
+
+
+def _with_fixed(session: CatalogSession) -> CatalogSession:
+    return replace(session, settings={**FIXED, **session.settings})
 
 
 def _with_dependencies(relations: frozenset[str]) -> frozenset[str]:

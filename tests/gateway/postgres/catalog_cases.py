@@ -1,0 +1,122 @@
+"""Queries that clients send to the system catalog, with the columns that PostgreSQL returns for them.
+
+`queries/<client>.sql` has a client's queries. A line `--- name` begins each; `--- parameters` in it is followed by
+values as SQL literals, one a line. `{oid:schema.name}` stands for an oid. `queries/<client>.golden` has a JSON line per
+query: the columns with the types' oids, and rows where both servers have the same.
+
+`python -m tests.gateway.postgres.catalog_cases HOST PORT` records the golden files from a PostgreSQL server in which
+`main` belongs to `alice` and is empty.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.gateway.postgres.sample_objects import DATABASE, POSTGRES_OBJECTS, SCHEMA, USER
+
+QUERIES = Path(__file__).with_name("queries")
+_OID = re.compile(r"\{oid:([^}]*)\}")
+_ROWS_MAX = 40
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogCase:
+    """A query, with the text forms of its parameters."""
+
+    client: str
+    name: str
+    text: str
+    parameters: tuple[str | None, ...]
+
+    def with_oids(self, oid_of: Callable[[str], int]) -> CatalogCase:
+        """Returns the case with oids of one server."""
+
+        def replaced(text: str) -> str:
+            return _OID.sub(lambda found: str(oid_of(found[1])), text)
+
+        parameters = tuple(value if value is None else replaced(value) for value in self.parameters)
+        return CatalogCase(self.client, self.name, replaced(self.text), parameters)
+
+
+def load_cases(client: str) -> list[CatalogCase]:
+    """Returns the queries of a client."""
+    text = (QUERIES / f"{client}.sql").read_text(encoding="utf-8")
+    cases = []
+    for piece in re.split(r"(?m)^--- (?!parameters)", text)[1:]:
+        name, _, body = piece.partition("\n")
+        query, _, values = body.partition("--- parameters\n")
+        parameters = tuple(_value(line) for line in values.strip().splitlines())
+        cases.append(CatalogCase(client, name, query.strip(), parameters))
+    return cases
+
+
+def _value(literal: str) -> str | None:
+    return None if literal == "NULL" else literal[1:-1].replace("''", "'")
+
+
+def clients() -> list[str]:
+    """Returns the names of the clients."""
+    return sorted(file.stem for file in QUERIES.glob("*.sql"))
+
+
+def golden(client: str) -> list[dict[str, Any]]:
+    """Returns what PostgreSQL returned for each query of a client."""
+    lines = (QUERIES / f"{client}.golden").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def cell(value: object) -> object:
+    """Returns a cell as JSON has it, the same for both servers."""
+    if isinstance(value, list | tuple):
+        return [cell(one) for one in value]
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def record(host: str, port: str) -> Iterator[str]:
+    """Writes the golden files; yields a line for each client."""
+    where = f"host={host} port={port} dbname={DATABASE} user={USER}"
+    with psycopg.connect(where, autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'sales'").fetchall():
+            connection.execute(POSTGRES_OBJECTS)
+        connection.execute(f"SET search_path = {SCHEMA}")
+
+        def oid_of(name: str) -> int:
+            if name.startswith("database:"):
+                query, text = "SELECT oid FROM pg_database WHERE datname = %s", name.partition(":")[2]
+            elif "." in name:
+                query, text = "SELECT %s::regclass::oid", name
+            else:
+                query, text = "SELECT %s::regnamespace::oid", name
+            rows = connection.execute(query, [text]).fetchall()
+            return int(rows[0][0])
+
+        for client in clients():
+            lines = [_answer(connection, case.with_oids(oid_of)) for case in load_cases(client)]
+            (QUERIES / f"{client}.golden").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            yield f"{client}: {len(lines)} queries"
+
+
+def _answer(connection: psycopg.Connection[Any], case: CatalogCase) -> str:
+    with psycopg.RawCursor(connection) as cursor:
+        try:
+            cursor.execute(case.text, case.parameters)
+        except psycopg.Error as error:
+            return json.dumps({"error": error.sqlstate})
+        columns = [[column.name, column.type_code] for column in cursor.description or ()]
+        rows = cursor.fetchall()
+    names = {"TABLE_NAME", "relname", "table_name", "attname", "column_name", "Name", "Column"}
+    of_users = [row for row in rows if names & {name for name, _ in columns}]
+    return json.dumps({"columns": columns, "rows": len(rows) if of_users or not rows else None}, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    for done in record(*sys.argv[1:3]):
+        print(done)
