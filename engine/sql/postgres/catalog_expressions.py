@@ -193,6 +193,8 @@ class ExpressionRewriter:
                 return _typed(exp.Literal.string(node.name), "unknown")
             case exp.Parameter():
                 return self._parameter(node, "")
+            case exp.DPipe() if self.type_of(node.this).startswith("_"):
+                return _typed(_call("list_concat", node.this, node.expression), self.type_of(node.this))
             case exp.Anonymous():
                 return self._function(node)
             case exp.Cast():
@@ -241,7 +243,7 @@ class ExpressionRewriter:
                 return self.type_of(node.expressions[0])
             case exp.Case():
                 values = [one.args["true"] for one in node.args["ifs"]]
-                values += [node.args["default"]] if node.args.get("default") is not None else []
+                values = [node.args["default"], *values] if node.args.get("default") is not None else values
                 return common_type(self.type_of(value) for value in values)
             case exp.Null():
                 return "unknown"
@@ -456,9 +458,12 @@ class ExpressionRewriter:
         return _typed(_call("concat", *pieces), "text")
 
     def _setting(self, name: str, arguments: Sequence[exp.Expr]) -> exp.Expr:
+        arguments = [self.with_type(argument, "text") for argument in arguments]
         key, *values = (_constant(argument) for argument in arguments[:2])
         if name == "set_config":
             value = values[0] if values else None
+            if self._values is None:
+                return _cast(exp.Null(), "text")
             if key is None or value is None:
                 raise PostgresNotSupported("set_config with a name or a value that is no constant")
             self.settings.append((key.lower(), value))

@@ -237,6 +237,9 @@ class _Rewriter:
                 found = self._relation(node, scope)
             case exp.Table() | exp.Unnest():
                 found = self._call(node, scope)
+            case exp.Subquery() if isinstance(node.unnest(), exp.Table):  # joins in parentheses
+                node.set("this", self._source(node.this, scope))
+                found = node
             case exp.Subquery():
                 columns = self._query(node.this, scope if scope.sources else scope.parent)
                 self._add(node, columns, scope)

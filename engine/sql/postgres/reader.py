@@ -28,6 +28,11 @@ START = "pg_start"
 _FUNCTION_SYNTAX = ("CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "OVERLAY")
 
 
+# Keywords that tools use as labels after AS, and the tokens that follow a label.
+_KEYWORD_ALIASES = frozenset("select insert update delete table order group limit offset default desc asc".split())
+_AFTER_ALIAS = frozenset({TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN, TokenType.SEMICOLON})
+
+
 class _Parser(PostgresParser):
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
@@ -112,9 +117,17 @@ def tokens_of(text: str) -> list[Token]:
         raise SyntaxFailure("a quote or a comment is not closed, or a literal is malformed", 0) from None
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
+    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        is_end = after is None or after.token_type in _AFTER_ALIAS
+        if before.token_type == TokenType.ALIAS and is_end and _is_keyword_alias(token):
+            token.token_type = TokenType.VAR
     if len(tokens) > TOKENS_MAX:
         raise SyntaxFailure("the statement has too many tokens", 0)
     return tokens
+
+
+def _is_keyword_alias(token: Token) -> bool:
+    return token.token_type != TokenType.IDENTIFIER and token.text.lower() in _KEYWORD_ALIASES
 
 
 def is_query(tokens: list[Token]) -> bool:

@@ -38,7 +38,6 @@ _NAMES = {
 }
 _SPELLED = {"decimal": "numeric", "float": "float8", "integer": "int4", "int": "int4", "boolean": "bool"}
 _NUMBERS = ("int2", "int4", "int8", "oid", "numeric", "float4", "float8")
-_TEXTS = ("char", "name", "bpchar", "varchar", "text")
 
 
 def type_name(data_type: exp.Expr) -> str:
@@ -58,12 +57,13 @@ def type_name(data_type: exp.Expr) -> str:
 
 
 def common_type(types: Iterable[str]) -> str:
-    """Returns the type of CASE, COALESCE and UNION over values with these types."""
+    """Returns the type of COALESCE and UNION over values with these types: the widest number, or else the first one.
+
+    CASE has the value of ELSE in front.
+    """
     known = [name for name in types if name not in ("unknown", "void")]
     if not known:
         return "text"
     if all(name in _NUMBERS for name in known):
         return max(known, key=_NUMBERS.index)
-    if len(set(known)) > 1 and all(name in _TEXTS for name in known):
-        return known[0] if known[0] in ("text", "varchar", "bpchar") else "text"
     return known[0]

@@ -55,7 +55,7 @@ def visible_columns(run: RunCall, catalog: str, tables: Sequence[tuple[str, str]
         run(ListColumns(catalog=catalog, schema_pattern=_exactly(schema), table_pattern=_exactly(table)))
         for schema, table in tables
     ]
-    return pa.concat_tables(found)
+    return pa.concat_tables(found, promote_options="default")
 
 
 def visible_keys(run: RunCall, catalog: str) -> tuple[list[Row], list[Row]]:

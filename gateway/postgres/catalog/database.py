@@ -64,7 +64,10 @@ HELPERS: Mapping[str, str] = {
     "pgf_namespaces": "oid BIGINT, name VARCHAR",
     "pgf_roles": "oid BIGINT, name VARCHAR",
     "pgf_descriptions": "objoid BIGINT, objsubid INTEGER, relation VARCHAR, description VARCHAR",
-    "pgf_definitions": "oid BIGINT, kind VARCHAR, definition VARCHAR, columns VARCHAR[]",
+    "pgf_definitions": (
+        "oid BIGINT, kind VARCHAR, before VARCHAR, schema_name VARCHAR, relation_name VARCHAR, after VARCHAR, "
+        "columns VARCHAR[]"
+    ),
     "pgf_keywords": "word VARCHAR",
 }
 

@@ -16,6 +16,12 @@ _PRIVILEGE = f"(a, p) AS {_READ_PRIVILEGES}, (u, a, p) AS {_READ_PRIVILEGES}"
 _COLUMN_PRIVILEGE = f"(a, c, p) AS {_READ_PRIVILEGES}, (u, a, c, p) AS {_READ_PRIVILEGES}"
 _NO_TEXT = "NULL::VARCHAR"
 _VISIBLE = "TRUE"
+# A definition with the name of a relation in it, which is qualified unless its schema is the current one.
+_QUALIFIED = "d.before || d.schema_name || '.' || d.relation_name || d.after"
+_BY_VISIBILITY = (
+    "d.before || CASE WHEN d.schema_name = pgf_quote_ident(pgf_current_schema()) OR d.schema_name = '' THEN '' "
+    "ELSE d.schema_name || '.' END || d.relation_name || d.after"
+)
 
 # Macros: name → type of the result, and arguments with the body. Bodies may use the relations of `database.py`.
 _MACROS: Mapping[str, tuple[str, str]] = {
@@ -50,14 +56,14 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     "pg_type_is_visible": ("bool", f"(o) AS (SELECT count(*) > 0 FROM pgf_types y WHERE y.oid = o AND y.visible)"),
     "pg_get_indexdef": (
         "text",
-        """(o) AS (SELECT d.definition FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'i'),
-        (o, c, p) AS (SELECT CASE WHEN c = 0 THEN d.definition ELSE d.columns[c] END
+        f"""(o) AS (SELECT {_QUALIFIED} FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'i'),
+        (o, c, p) AS (SELECT CASE WHEN c <> 0 THEN d.columns[c] WHEN p THEN {_BY_VISIBILITY} ELSE {_QUALIFIED} END
             FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'i')""",
     ),
     "pg_get_constraintdef": (
         "text",
-        """(o) AS (SELECT d.definition FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'c'),
-        (o, p) AS (SELECT d.definition FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'c')""",
+        f"""(o) AS (SELECT {_BY_VISIBILITY} FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'c'),
+        (o, p) AS (SELECT {_BY_VISIBILITY} FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'c')""",
     ),
     "pg_get_viewdef": ("text", f"(o) AS {_NO_TEXT}, (o, p) AS {_NO_TEXT}"),
     "obj_description": (
@@ -156,6 +162,10 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     "has_column_privilege": ("bool", _COLUMN_PRIVILEGE),
     "_pg_expandarray": ("record", "(a) AS unnest([{'x': v, 'n': i} for v, i in a])"),
     "pg_partition_ancestors": ("regclass", "(o) AS unnest([]::BIGINT[])"),
+    **{
+        name: ("void", f"() AS {_NO_TEXT}")
+        for name in ("pg_advisory_unlock_all", "pg_stat_clear_snapshot", "pg_reload_conf")
+    },
     "getdatabaseencoding": ("name", "() AS 'UTF8'"),
     "pg_describe_object": ("text", f"(c, o, s) AS {_NO_TEXT}"),
     "pg_identify_object": ("record", f"(c, o, s) AS {_NO_TEXT}"),

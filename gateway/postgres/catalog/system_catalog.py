@@ -267,18 +267,7 @@ class SystemCatalog:
         loaded.primary, loaded.foreign = rows.primary_keys(primary, numbers), rows.foreign_keys(foreign, numbers)
         loaded.has_keys = True
         loaded.relations -= {*_KEY_RELATIONS, "pg_catalog.pg_class"}
-        definitions: list[tuple[int, str, str, list[str]]] = []
-        for key in loaded.primary:
-            listed = ", ".join(map(_quote_ident, key["columns"]))
-            table = f"{_quote_ident(key['schema'])}.{_quote_ident(key['table'])}"
-            text = f"CREATE UNIQUE INDEX {_quote_ident(key['name'])} ON {table} USING btree ({listed})"
-            definitions.append((key["index_oid"], "i", text, key["columns"]))
-            definitions.append((key["constraint_oid"], "c", f"PRIMARY KEY ({listed})", []))
-        for key in loaded.foreign:
-            listed, parents = (", ".join(map(_quote_ident, key[name])) for name in ("columns", "parent_columns"))
-            parent = ".".join(map(_quote_ident, key["parent"]))
-            text = f"FOREIGN KEY ({listed}) REFERENCES {parent}({parents})"
-            definitions.append((key["constraint_oid"], "c", text, []))
+        definitions = _definitions(loaded.primary, loaded.foreign)
         database.store_helper("pgf_definitions", definitions)
         self._store_relations(database)
 
@@ -339,6 +328,7 @@ class SystemCatalog:
         if self._loaded.columns is not None and self._loaded.columns.num_rows:
             for name, values in zip(ATTRIBUTE_CELLS, self._rows().attributes(self._loaded.columns), strict=True):
                 cells[name] += values
+            _add_index_columns(cells, self._loaded.primary)
         count = len(cells["attrelid"])
         defaults = {"attcacheoff": -1, "attstattarget": -1, "attislocal": True}
         for name in system_relations()[relation].columns:
@@ -346,6 +336,37 @@ class SystemCatalog:
                 value = defaults.get(name, database.default_of(relation, name))
                 cells[name] = [value] * count
         database.store_columns(relation, cells)
+
+
+def _add_index_columns(cells: dict[str, list[object]], primary: Sequence[Row]) -> None:
+    """Adds the columns of the keys' indexes, which are those of the tables."""
+    if not primary:
+        return
+    places = {(oid, number): place for place, (oid, number) in enumerate(zip(cells["attrelid"], cells["attnum"], strict=True))}
+    for key in primary:
+        for position, number in enumerate(key["numbers"], 1):
+            place = places.get((key["table_oid"], number))
+            if place is None:
+                continue
+            for name, values in cells.items():
+                values.append(values[place])
+            cells["attrelid"][-1], cells["attnum"][-1], cells["attnotnull"][-1] = key["index_oid"], position, False
+
+
+def _definitions(primary: Sequence[Row], foreign: Sequence[Row]) -> list[tuple[object, ...]]:
+    """Returns rows of the definitions of indexes and constraints."""
+    made: list[tuple[object, ...]] = []
+    for key in primary:
+        listed = ", ".join(map(_quote_ident, key["columns"]))
+        names = (_quote_ident(key["schema"]), _quote_ident(key["table"]))
+        begin = f"CREATE UNIQUE INDEX {_quote_ident(key['name'])} ON "
+        made.append((key["index_oid"], "i", begin, *names, f" USING btree ({listed})", key["columns"]))
+        made.append((key["constraint_oid"], "c", f"PRIMARY KEY ({listed})", "", "", "", []))
+    for key in foreign:
+        listed, parents = (", ".join(map(_quote_ident, key[name])) for name in ("columns", "parent_columns"))
+        names = tuple(map(_quote_ident, key["parent"]))
+        made.append((key["constraint_oid"], "c", f"FOREIGN KEY ({listed}) REFERENCES ", *names, f"({parents})", []))
+    return made
 
 
 def _with_fixed(session: CatalogSession) -> CatalogSession:

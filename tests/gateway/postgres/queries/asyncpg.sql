@@ -227,7 +227,4 @@ WHERE
 'public'
 
 --- asyncpg (6)
-SELECT pg_advisory_unlock_all();
-CLOSE ALL;
-UNLISTEN *;
-RESET ALL
+SELECT pg_advisory_unlock_all()
