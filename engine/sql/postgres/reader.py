@@ -118,6 +118,8 @@ def tokens_of(text: str) -> list[Token]:
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        if before.token_type == TokenType.COMMA and token.token_type in (TokenType.FROM, TokenType.R_PAREN):
+            raise SyntaxFailure(f"{token.text} is not expected here", token.start)
         is_end = after is None or after.token_type in _AFTER_ALIAS
         if before.token_type == TokenType.ALIAS and is_end and _is_keyword_alias(token):
             token.token_type = TokenType.VAR
