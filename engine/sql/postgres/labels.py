@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from engine.sql.postgres.reader import last_name
+from engine.sql.postgres.reader import SIGNED, last_name
 from engine.sql.postgres.types import type_name
 
 UNNAMED = "?column?"
@@ -50,6 +50,8 @@ def label_of(projection: exp.Expr) -> str:
 
 def _name_of(node: exp.Expr | None) -> tuple[str | None, bool]:
     """Returns an expression's name, and whether it has precedence over the name of a type around it."""
+    if node is not None and node.meta.get(SIGNED):
+        return None, True
     match node:
         case exp.Column():
             return folded(node.this), True
@@ -62,7 +64,7 @@ def _name_of(node: exp.Expr | None) -> tuple[str | None, bool]:
             return last_name(node), True
         case exp.Cast():
             name, is_strong = _name_of(node.this)
-            return (name, True) if name and is_strong else (type_name(node.to), False)
+            return (name, True) if name and is_strong else (type_name(node.to).removeprefix("_"), False)
         case exp.Case():
             name, is_strong = _name_of(node.args.get("default"))
             return (name, True) if name and is_strong else ("case", False)
@@ -77,8 +79,6 @@ def _name_of(node: exp.Expr | None) -> tuple[str | None, bool]:
 
 
 def _keyword(node: exp.Expr | None) -> tuple[str | None, bool]:
-    if isinstance(node, exp.Boolean):
-        return "bool", False
     if type(node) in _OTHERS:
         return _OTHERS[type(node)], False
     return _KEYWORDS.get(type(node)), True

@@ -24,6 +24,8 @@ QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
 
 # Key in a node's `meta`: the offset of its first token.
 START = "pg_start"
+# Key in the `meta` of an expression with the sign `+`, which has no node.
+SIGNED = "pg_signed"
 # Functions with words between their arguments.
 _FUNCTION_SYNTAX = ("CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "OVERLAY")
 
@@ -31,6 +33,9 @@ _FUNCTION_SYNTAX = ("CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "OVERLAY
 # Keywords that tools use as labels after AS, and the tokens that follow a label.
 _KEYWORD_ALIASES = frozenset("select insert update delete table order group limit offset default desc asc".split())
 _AFTER_ALIAS = frozenset({TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN, TokenType.SEMICOLON})
+
+
+_INTERVAL_UNITS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
 
 
 class _Parser(PostgresParser):
@@ -56,9 +61,24 @@ class _Parser(PostgresParser):
     def _parse_command(self) -> NoReturn:
         raise SyntaxFailure(f"{self._prev.text.upper()} is not expected here", self._prev.start)
 
+    def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """Parses a constant as it is written; sqlglot leaves out what follows the first unit."""
+        start, value = self._curr, self._next
+        if start.token_type != TokenType.INTERVAL or value.token_type != TokenType.STRING:
+            found: exp.Expr | None = super()._parse_interval(*args, **kwargs)
+            return found
+        self._advance(2)
+        unit = None
+        if self._curr.text.upper() in _INTERVAL_UNITS:
+            unit = exp.Var(this=self._curr.text.upper())
+            self._advance()
+        return _at(exp.Interval(this=exp.Literal.string(value.text), unit=unit), start)
+
     def _parse_unary(self) -> exp.Expr | None:
         start = self._curr
         found = super()._parse_unary()
+        if start and start.token_type == TokenType.PLUS and isinstance(found, exp.Expr):
+            found.meta[SIGNED] = True
         return _at(found, start)
 
     def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:

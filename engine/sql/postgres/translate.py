@@ -65,7 +65,7 @@ def _statement_text(text: str, tokens: list[Token]) -> SourceText:
     start = tokens[begin].start
     body = slice_text(text, start, tokens[-1].end + 1)
     tree = read_query(tokens_of(body), body)
-    return join_texts((_with_names(text[:start], tokens[:begin], text), spark_text(_Translator(body).translate(tree), body)))
+    return join_texts((_with_names(text[:start], tokens[:begin], text), spark_text(_Translator(body, is_whole=False).translate(tree), body)))
 
 
 def _with_names(text: str, tokens: list[Token], source: str | None = None) -> SourceText:
@@ -90,8 +90,11 @@ def _with_names(text: str, tokens: list[Token], source: str | None = None) -> So
 
 
 class _Translator:
-    def __init__(self, source: str) -> None:
+    """Translates one query; `is_whole` is False for the query of an INSERT or a CREATE TABLE."""
+
+    def __init__(self, source: str, *, is_whole: bool = True) -> None:
         self._source_text = source
+        self._is_whole = is_whole
         self._expressions = ExpressionTranslator(source)
 
     def translate(self, tree: exp.Query) -> exp.Expr:
@@ -111,10 +114,28 @@ class _Translator:
                     tree = replaced
                 else:
                     select.replace(replaced)
+        for values in list(tree.find_all(exp.Values)):
+            tree = self._values(values, tree)
         made = self._expressions.translate(tree)
         for moved in [node for node in made.find_all(exp.Filter) if node.meta.get("is_moved")]:
             moved.replace(moved.this)
         return made
+
+    def _values(self, values: exp.Values, tree: exp.Expr) -> exp.Expr:
+        """Names the columns of VALUES `column1` and so on."""
+        alias = values.args.get("alias")
+        if isinstance(values.parent, exp.CTE | exp.SetOperation | exp.Insert) or (alias is not None and alias.columns):
+            return tree
+        first = next(iter(values.expressions), None)
+        count = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+        columns = [exp.to_identifier(f"column{number}") for number in range(1, count + 1)]
+        if alias is not None and alias.this is not None:
+            alias.set("columns", columns)
+            return tree
+        if values is not tree or not self._is_whole:
+            return tree
+        named = exp.TableAlias(this=exp.to_identifier("pg_values"), columns=columns)
+        return exp.Select(expressions=[exp.Star()]).from_(exp.Values(expressions=values.expressions, alias=named))
 
     def _ensure_plain(self, select: exp.Select) -> None:
         if select.args.get("locks"):
@@ -171,6 +192,9 @@ class _Translator:
         call_node = inner.this if isinstance(inner, exp.Table) else inner
         if isinstance(call_node, exp.Anonymous | exp.Unnest):
             name = "unnest" if isinstance(call_node, exp.Unnest) else last_name(call_node)
+            for key in ("offset", "ordinality"):
+                if call_node.args.get(key) is not None:
+                    node.meta[key] = call_node.args[key]
             subquery = self._rows(name, call_node.expressions, node)
             if subquery is not None:
                 node.set("this", exp.Subquery(this=subquery.this))
@@ -188,10 +212,10 @@ class _Translator:
         alias = node.args.get("alias")
         shown = folded(alias.this) if alias is not None and alias.this else name
         columns = [folded(column) for column in alias.columns] if alias is not None else []
-        offset = node.args.get("offset")
+        offset = node.args.get("offset") or node.meta.get("offset")
         if isinstance(offset, exp.Identifier) and len(columns) == 1:
             columns.append(folded(offset))
-        is_ordered = bool(node.args.get("ordinality") or node.args.get("offset") or node.args.get("with_ordinality"))
+        is_ordered = bool(node.args.get("ordinality") or node.meta.get("ordinality") or offset)
         value = columns[0] if columns else shown
         column = exp.Identifier(this=value, quoted=True)
         if is_ordered:

@@ -147,8 +147,7 @@ class ExpressionTranslator:
     def _arithmetic(self, node: exp.Expr) -> exp.Expr:
         left, right = node.this, node.expression
         if isinstance(node, exp.Div):
-            has_fraction = any(isinstance(side, exp.Literal) and not side.is_int for side in (left, right))
-            return node if has_fraction else fill("pg_divide(_1, _2)", left, right)
+            return fill("pg_divide(_1, _2)", left, right)
         is_number = isinstance(left, exp.Literal) and not left.is_string
         if is_number and isinstance(right, exp.Literal) and not right.is_string:
             return node
@@ -320,17 +319,17 @@ class ExpressionTranslator:
         return self._templated("substring", arguments, node)
 
     def _call_concat(self, node: exp.Anonymous, arguments: list[exp.Expr]) -> exp.Expr:
-        return call("concat_ws", exp.Literal.string(""), *map(_text, arguments))
+        return call("concat_ws", exp.Literal.string(""), *map(_output, arguments))
 
     def _call_concat_ws(self, node: exp.Anonymous, arguments: list[exp.Expr]) -> exp.Expr:
-        return call("concat_ws", *map(_text, arguments))
+        return call("concat_ws", *map(_output, arguments))
 
     def _call_format(self, node: exp.Anonymous, arguments: list[exp.Expr]) -> exp.Expr:
         template = arguments[0]
         text = template.name if isinstance(template, exp.Literal) else "%"
         if re.sub(r"%s|%%", "", text).count("%"):
             self.refuse("format with placeholders other than %s", node)
-        return call("format_string", template, *map(_text, arguments[1:]))
+        return call("format_string", template, *map(_output, arguments[1:]))
 
     def _call_date_part(self, node: exp.Anonymous, arguments: list[exp.Expr]) -> exp.Expr:
         if len(arguments) != 2 or not isinstance(arguments[0], exp.Literal):
@@ -386,6 +385,8 @@ class ExpressionTranslator:
         return fill(f"CASE WHEN _1 RLIKE _2 THEN array({parts}) END", arguments[0], literal)
 
     def _call_string_agg(self, node: exp.Anonymous, arguments: list[exp.Expr]) -> exp.Expr:
+        if len(arguments) == 1:
+            arguments = _distinct_arguments(arguments[0])
         if len(arguments) != 2:
             self.refuse("string_agg with this number of arguments", node)
         value, separator = arguments
@@ -476,11 +477,18 @@ def series(arguments: list[exp.Expr]) -> exp.Expr:
     if len(arguments) == 2:
         return fill("CASE WHEN _1 <= _2 THEN sequence(_1, _2) ELSE array() END", *arguments)
     step = arguments[2]
-    is_negative = isinstance(step, exp.Neg)
+    text = _constant_of(step)
+    is_negative = isinstance(step, exp.Neg) or (text is not None and text.startswith("-"))
     sign = ">=" if is_negative else "<="
-    if isinstance(step, exp.Literal | exp.Neg | exp.Paren | exp.Anonymous):
+    if text is not None or isinstance(step, exp.Neg):
         return fill(f"CASE WHEN _1 {sign} _2 THEN sequence(_1, _2, _3) ELSE array() END", *arguments)
     return fill("CASE WHEN (_3 > 0) = (_1 <= _2) OR _1 = _2 THEN sequence(_1, _2, _3) ELSE array() END", *arguments)
+
+
+def _constant_of(node: exp.Expr) -> str | None:
+    while isinstance(node, exp.Cast | exp.Interval | exp.Paren):
+        node = node.this
+    return str(node.name) if isinstance(node, exp.Literal) else None
 
 
 def _compared(place: int, key: exp.Ordered) -> str:
@@ -500,8 +508,20 @@ def _cast_to(value: exp.Expr, target: str) -> exp.Expr:
     return fill(f"CAST(_1 AS {target})", value)
 
 
-def _text(node: exp.Expr) -> exp.Expr:
-    return node if isinstance(node, exp.Literal) and node.is_string else fill("pg_text(_1)", node)
+def _output(node: exp.Expr) -> exp.Expr:
+    return node if isinstance(node, exp.Literal) and node.is_string else fill("pg_output(_1)", node)
+
+
+def _distinct_arguments(node: exp.Expr) -> list[exp.Expr]:
+    """Returns the arguments of a call with DISTINCT, each with its part of the clauses."""
+    order = node if isinstance(node, exp.Order) else None
+    inner = node.this if order is not None else node
+    if not isinstance(inner, exp.Distinct):
+        return [node]
+    value, *others = inner.expressions
+    if order is not None and others:
+        others[-1] = exp.Order(this=others[-1], expressions=order.expressions)
+    return [exp.Distinct(expressions=[value]), *others]
 
 
 def _members(text: str) -> list[str] | None:

@@ -2,7 +2,7 @@
 select id from numbers ^for update
 select id from numbers ^for no key update
 select id from numbers where id = 1 ^for share
-select id ^into x from numbers
+select id into ^x from numbers
 select ^a @> b from arrays
 select ^age(ts) from events
 select id, ^age(ts, ts) from events

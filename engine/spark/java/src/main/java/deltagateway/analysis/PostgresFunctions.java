@@ -1,5 +1,7 @@
 package deltagateway.analysis;
 
+import static java.util.Map.entry;
+
 import deltagateway.internals.ScalaConversions;
 import java.util.List;
 import java.util.Map;
@@ -41,17 +43,18 @@ public final class PostgresFunctions {
 
   /** SQL of each function for the types of its arguments. */
   private static final Map<String, Function<List<DataType>, String>> FUNCTIONS =
-      Map.of(
-          "pg_divide", types -> divide(types.get(0), types.get(1)),
-          "pg_add", types -> add(types.get(0), types.get(1)),
-          "pg_subtract", types -> subtract(types.get(0), types.get(1)),
-          "pg_at_time_zone", types -> atTimeZone(types.get(1)),
-          "pg_date_trunc", types -> dateTrunc(types.get(1)),
-          "pg_epoch", types -> epoch(types.get(0)),
-          "pg_text", types -> text(types.get(0)),
-          "pg_round", types -> isFloating(types.get(0)) ? "rint(a)" : "round(a)",
-          "pg_numeric", types -> numeric(types.get(0)),
-          "pg_integer", types -> integer(types.get(0)));
+      Map.ofEntries(
+          entry("pg_divide", types -> divide(types.get(0), types.get(1))),
+          entry("pg_add", types -> add(types.get(0), types.get(1))),
+          entry("pg_subtract", types -> subtract(types.get(0), types.get(1))),
+          entry("pg_at_time_zone", types -> atTimeZone(types.get(1))),
+          entry("pg_date_trunc", types -> dateTrunc(types.get(1))),
+          entry("pg_epoch", types -> epoch(types.get(0))),
+          entry("pg_text", types -> text(types.get(0))),
+          entry("pg_round", types -> isFloating(types.get(0)) ? "rint(a)" : "round(a)"),
+          entry("pg_numeric", types -> numeric(types.get(0))),
+          entry("pg_integer", types -> integer(types.get(0))),
+          entry("pg_output", types -> output(types.get(0))));
 
   /** Registers the functions for all sessions. */
   public static void register(SparkSessionExtensions extensions) {
@@ -96,10 +99,22 @@ public final class PostgresFunctions {
 
   /** Integers are divided without a remainder, and have the wider of both types. */
   private static String divide(DataType left, DataType right) {
+    if (left instanceof DecimalType || right instanceof DecimalType)
+      return isFloating(left) || isFloating(right) ? "a / b" : divideDecimals(left);
     if (!isIntegral(left) || !isIntegral(right)) return "a / b";
     if (left instanceof LongType || right instanceof LongType) return "a DIV b";
     boolean isInt = left instanceof IntegerType || right instanceof IntegerType;
     return "CAST(a DIV b AS " + (isInt ? "INT)" : "SMALLINT)");
+  }
+
+  /** A quotient of numbers with a scale has at least 16 digits after the point, if there is space. */
+  private static String divideDecimals(DataType left) {
+    int digits = 10;
+    if (left instanceof DecimalType number) digits = number.precision() - number.scale();
+    if (left instanceof LongType) digits = 19;
+    boolean isScaled = left instanceof DecimalType number && number.scale() >= 16;
+    if (isScaled || digits > 22) return "a / b";
+    return "CAST(a AS DECIMAL(" + (digits + 16) + ", 16)) / b";
   }
 
   private static boolean isInterval(DataType type) {
@@ -153,6 +168,11 @@ public final class PostgresFunctions {
     if (type instanceof ArrayType)
       return "concat('{', array_join(transform(a, x -> CAST(x AS STRING)), ',', 'NULL'), '}')";
     return "CAST(a AS STRING)";
+  }
+
+  /** Text as functions such as concat make it, which is shorter for booleans. */
+  private static String output(DataType type) {
+    return type instanceof BooleanType ? "CASE WHEN a THEN 't' WHEN NOT a THEN 'f' END" : text(type);
   }
 
   private static String numeric(DataType type) {
