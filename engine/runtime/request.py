@@ -20,8 +20,8 @@ from engine.concurrency.retry import RetryReason
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, SparkJob
-from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.results import FileListRequest, ResultStream
+from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.variables import VisibleVariables
 from engine.spool.spool import Spool
 from engine.storage.volume_files import FileTransfer

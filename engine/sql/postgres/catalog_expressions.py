@@ -18,7 +18,8 @@ _TYPE = "pg_type"  # in a node's `meta`
 OUTPUT = ""
 # Types that are oids in the database, and names for clients.
 REG_TYPES = (
-    "regclass regproc regprocedure regtype regnamespace regrole regoper regoperator regcollation regconfig regdictionary"
+    "regclass regproc regprocedure regtype regnamespace regrole regoper regoperator regcollation regconfig "
+    "regdictionary"
 ).split()
 _VECTORS = ("int2vector", "oidvector")
 # The database's types.
@@ -228,7 +229,11 @@ class ExpressionRewriter:
         if isinstance(node, exp.Bracket) and self.type_of(node.this) in _VECTORS:
             place = node.expressions[0]
             node.set("expressions", [exp.Add(this=exp.Paren(this=place), expression=exp.Literal.number(1))])
-        if isinstance(node, exp.Substring) and isinstance(node.args.get("start"), exp.Literal) and node.args["start"].is_string:
+        if (
+            isinstance(node, exp.Substring)
+            and isinstance(node.args.get("start"), exp.Literal)
+            and node.args["start"].is_string
+        ):
             found = _call("regexp_extract", node.this, node.args["start"])
             return _typed(_call("nullif", found, exp.Literal.string("")), "text")
         return None
@@ -479,7 +484,7 @@ class ExpressionRewriter:
         """Returns the columns of a call in FROM, and the projections that make its rows."""
         if name in self._names.tables:
             columns = list(self._names.tables[name].items())
-            return columns, [exp.alias_(exp.column(label, quoted=True), label) for label, _ in columns]
+            return columns, [exp.Alias(this=exp.column(label, quoted=True)) for label, _ in columns]
         first = arguments[0] if arguments else exp.Null()
         if name in ("_pg_expandarray", "unnest"):
             element = self._returned("element", [first])
@@ -490,7 +495,8 @@ class ExpressionRewriter:
                 made.append(_call("generate_subscripts", first.copy(), exp.Literal.number(1)))
             return columns, [exp.Alias(this=one) for one in made]
         call = self._function(_call(name, *arguments))
-        found, calls = [(name, self.type_of(call))], [exp.Alias(this=call)]
+        found = [(name, self.type_of(call))]
+        calls = [exp.Alias(this=call)]
         if is_ordered:
             found.append(("ordinality", "int8"))
             calls.append(exp.Alias(this=exp.Window(this=_call("row_number"))))

@@ -59,7 +59,7 @@ def catalog_query(
 ) -> CatalogQuery | None:
     """Returns the query, or None if `text` is a statement of another kind, or does not name the system catalog.
 
-    Raises `SystemCatalogWithTables` if it also names the user's tables, and a `SqlError` for a name that does not exist.
+    Raises `SystemCatalogWithTables` if it also names the user's tables, and a `SqlError` for an unknown name.
     """
     try:
         tokens = tokens_of(text)
@@ -82,7 +82,7 @@ def _may_be_about_catalog(text: str) -> bool:
     return any(word in text.lower() for word in ("pg_", INFORMATION_SCHEMA))
 
 
-def _is_about_catalog(tree: exp.Query, names: CatalogNames, session: CatalogSession) -> bool:
+def _is_about_catalog(tree: exp.Expr, names: CatalogNames, session: CatalogSession) -> bool:
     """Returns True if the query names a relation of the catalog, or no relation and a function of the catalog."""
     defined = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     tables = [table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
@@ -119,7 +119,7 @@ class _Rewriter:
             self.names, self.session, self.parameters.types, self.parameters.values, self._query
         )
 
-    def rewrite(self, tree: exp.Query) -> CatalogQuery:
+    def rewrite(self, tree: exp.Expr) -> CatalogQuery:
         columns = self._query(tree, None)
         self.expressions.complete(tree)
         types = self.expressions.parameter_types
@@ -157,7 +157,9 @@ class _Rewriter:
 
     def _with(self, node: exp.Expr, frame: dict[str, Columns], outer: Scope | None) -> None:
         with_ = node.args.get("with_")
-        for cte in with_.expressions if with_ else ():
+        if with_ is None:
+            return
+        for cte in with_.expressions:
             alias = cte.args["alias"]
             renamed = [folded(column) for column in alias.columns]
             name, query = folded(alias.this), cte.this
@@ -316,6 +318,4 @@ class _Rewriter:
 
 
 def _renamed(columns: Sequence[tuple[str, str]], names: Sequence[str]) -> Columns:
-    return {
-        (names[place] if place < len(names) else label): kind for place, (label, kind) in enumerate(columns)
-    }
+    return {(names[place] if place < len(names) else label): kind for place, (label, kind) in enumerate(columns)}

@@ -67,7 +67,8 @@ TEMPLATES: Mapping[str, Mapping[int, str]] = {
 
 # Functions that Spark does not have, or has with another meaning.
 REFUSED = frozenset(
-    "age justify_days justify_hours justify_interval date_bin isfinite pg_typeof setseed nextval currval lastval setval "
+    "age justify_days justify_hours justify_interval date_bin isfinite pg_typeof setseed nextval currval lastval "
+    "setval "
     "scale min_scale trim_scale quote_ident quote_literal quote_nullable parse_ident to_tsvector to_tsquery ts_rank "
     "plainto_tsquery row_to_json to_json to_jsonb array_to_json xmlagg xmlelement query_to_xml regexp_matches "
     "regexp_split_to_table regexp_instr regexp_substr string_to_table array_fill array_dims array_ndims "
@@ -89,7 +90,9 @@ FIELDS: Mapping[str, str] = {
     "decade": "CAST(floor(year(_1) / 10) AS INT)",
     "century": "CAST(ceil(year(_1) / 100) AS INT)",
     "millennium": "CAST(ceil(year(_1) / 1000) AS INT)",
-    **{field: f"extract({field.upper()} FROM _1)" for field in "year month day hour minute second quarter week".split()},
+    **{
+        field: f"extract({field.upper()} FROM _1)" for field in "year month day hour minute second quarter week".split()
+    },
 }
 
 # Parts of the formats of to_char, to_date and to_timestamp, longest first, in Java's patterns.

@@ -12,7 +12,7 @@ from engine.sql.postgres.reader import SIGNED, last_name
 from engine.sql.postgres.types import type_name
 
 UNNAMED = "?column?"
-_KEYWORDS = {
+_KEYWORDS: dict[type[exp.Expr], str] = {
     exp.CurrentUser: "current_user",
     exp.SessionUser: "session_user",
     exp.CurrentCatalog: "current_catalog",
@@ -32,7 +32,7 @@ _KEYWORDS = {
 }
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 # The functions that PostgreSQL calls for `INTERVAL '1' …` and `AT TIME ZONE`.
-_OTHERS = {exp.Interval: "interval", exp.AtTimeZone: "timezone"}
+_OTHERS: dict[type[exp.Expr], str] = {exp.Interval: "interval", exp.AtTimeZone: "timezone"}
 
 
 def folded(identifier: exp.Expr) -> str:
@@ -79,9 +79,9 @@ def _name_of(node: exp.Expr | None) -> tuple[str | None, bool]:
 
 
 def _keyword(node: exp.Expr | None) -> tuple[str | None, bool]:
-    if type(node) in _OTHERS:
+    if node is not None and type(node) in _OTHERS:
         return _OTHERS[type(node)], False
-    return _KEYWORDS.get(type(node)), True
+    return (None if node is None else _KEYWORDS.get(type(node))), True
 
 
 def _name_of_query(query: exp.Expr) -> str | None:

@@ -61,18 +61,19 @@ class _Parser(PostgresParser):
     def _parse_command(self) -> NoReturn:
         raise SyntaxFailure(f"{self._prev.text.upper()} is not expected here", self._prev.start)
 
-    def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+    def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Add | exp.Interval | None:
         """Parses a constant as it is written; sqlglot leaves out what follows the first unit."""
         start, value = self._curr, self._next
         if start.token_type != TokenType.INTERVAL or value.token_type != TokenType.STRING:
-            found: exp.Expr | None = super()._parse_interval(*args, **kwargs)
-            return found
+            return super()._parse_interval(*args, **kwargs)
         self._advance(2)
         unit = None
         if self._curr.text.upper() in _INTERVAL_UNITS:
             unit = exp.Var(this=self._curr.text.upper())
             self._advance()
-        return _at(exp.Interval(this=exp.Literal.string(value.text), unit=unit), start)
+        found = exp.Interval(this=exp.Literal.string(value.text), unit=unit)
+        found.meta[START] = start.start
+        return found
 
     def _parse_unary(self) -> exp.Expr | None:
         start = self._curr
@@ -157,7 +158,7 @@ def is_query(tokens: list[Token]) -> bool:
     return bool(tokens) and tokens[0].token_type != TokenType.STRING and tokens[0].text.upper() in QUERY_WORDS
 
 
-def read_query(tokens: list[Token], text: str) -> exp.Query:
+def read_query(tokens: list[Token], text: str) -> exp.Expr:
     """Returns the tree of one query. Raises `SyntaxFailure` for everything else."""
     if not is_query(tokens):
         raise SyntaxFailure("a query is expected", tokens[0].start if tokens else 0)

@@ -14,7 +14,8 @@ _ATOMS = (exp.Literal, exp.Column, exp.Anonymous, exp.Paren, exp.Cast, exp.Place
 @lru_cache(500)
 def _template(text: str) -> exp.Expr:
     query = f"SELECT {text}"
-    return parse_query_tree(tokenize(query), query).expressions[0]
+    found: exp.Expr = parse_query_tree(tokenize(query), query).expressions[0]
+    return found
 
 
 def fill(text: str, *arguments: exp.Expr) -> exp.Expr:

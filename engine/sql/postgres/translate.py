@@ -51,7 +51,9 @@ def _statement_text(text: str, tokens: list[Token]) -> SourceText:
     words = [token.text.upper() if token.token_type != TokenType.STRING else "" for token in tokens]
     for place, word in enumerate(words):
         for refused, feature in _REFUSED_WORDS.items():
-            is_found = word == refused[-1] and (len(refused) == 1 or words[place - 1 if refused[0] != "DELETE" else 0] == refused[0])
+            is_found = word == refused[-1] and (
+                len(refused) == 1 or words[place - 1 if refused[0] != "DELETE" else 0] == refused[0]
+            )
             if is_found and tokens[place].token_type != TokenType.IDENTIFIER:
                 error = PostgresNotSupported(feature)
                 error.position = position_in(text, tokens[place].start)
@@ -65,7 +67,12 @@ def _statement_text(text: str, tokens: list[Token]) -> SourceText:
     start = tokens[begin].start
     body = slice_text(text, start, tokens[-1].end + 1)
     tree = read_query(tokens_of(body), body)
-    return join_texts((_with_names(text[:start], tokens[:begin], text), spark_text(_Translator(body, is_whole=False).translate(tree), body)))
+    return join_texts(
+        (
+            _with_names(text[:start], tokens[:begin], text),
+            spark_text(_Translator(body, is_whole=False).translate(tree), body),
+        )
+    )
 
 
 def _with_names(text: str, tokens: list[Token], source: str | None = None) -> SourceText:
@@ -97,7 +104,7 @@ class _Translator:
         self._is_whole = is_whole
         self._expressions = ExpressionTranslator(source)
 
-    def translate(self, tree: exp.Query) -> exp.Expr:
+    def translate(self, tree: exp.Expr) -> exp.Expr:
         for select in list(tree.find_all(exp.Select)):
             self._ensure_plain(select)
         self._label(tree, is_top=True)
@@ -240,7 +247,10 @@ class _Translator:
         labels = [label_of(projection) for projection in select.expressions]
         if any(isinstance(one, exp.Star) or isinstance(one, exp.Column) and one.is_star for one in select.expressions):
             self._expressions.refuse("DISTINCT ON with *", select, "Name the columns.")
-        named = {label: one.this if isinstance(one, exp.Alias) else one for label, one in zip(labels, select.expressions, strict=True)}
+        named = {
+            label: one.this if isinstance(one, exp.Alias) else one
+            for label, one in zip(labels, select.expressions, strict=True)
+        }
         sorted_by = [_ordered(one, named, list(named.values())) for one in (order.expressions if order else ())]
         ranking = exp.Order(expressions=[one.copy() for one in sorted_by] or [exp.Ordered(this=exp.Literal.number(1))])
         partition = [_replaced(key, named, list(named.values())) for key in keys]

@@ -279,9 +279,10 @@ class ExpressionTranslator:
                 self.refuse("The operator #>> with a path that is no constant", node)
             steps = "".join(f"[{one}]" if one.isdecimal() else f".{one}" for one in members)
         else:
-            steps = _json_steps(path)
-            if steps is None:
+            found = _json_steps(path)
+            if found is None:
                 self.refuse("The operators -> and ->> with a key that is no constant", node)
+            steps = found
         return call("get_json_object", node.this, exp.Literal.string(f"${steps}"))
 
     # ------------------------------------------------------------------------------------------------------- functions
@@ -394,7 +395,9 @@ class ExpressionTranslator:
         separator = separator.this if order is not None else separator
         distinct = value if isinstance(value, exp.Distinct) else None
         inner = value.expressions[0] if distinct is not None else value
-        found: exp.Expr = call("listagg", exp.Distinct(expressions=[inner]) if distinct is not None else inner, separator)
+        found: exp.Expr = call(
+            "listagg", exp.Distinct(expressions=[inner]) if distinct is not None else inner, separator
+        )
         if order is None:
             return found
         return exp.WithinGroup(this=found, expression=exp.Order(expressions=order.expressions))
@@ -407,12 +410,12 @@ class ExpressionTranslator:
         if isinstance(value, exp.Distinct):
             if order is not None:
                 self.refuse("array_agg with DISTINCT and ORDER BY", node)
-            collected = call("collect_set", value.expressions[0])
-            return fill("nullif(array_sort(_1), array())", self._filtered(node, collected))
+            distinct = self._filtered(node, call("collect_set", value.expressions[0]))
+            return fill("nullif(array_sort(_1), array())", distinct)
         keys = order.expressions if order is not None else []
         fields = "".join(f", 'k{place}', _{place + 2}" for place in range(len(keys)))
         structure = fill(f"named_struct('v', _1{fields})", value, *(key.this for key in keys))
-        collected = self._filtered(node, call("collect_list", structure))
+        collected: exp.Expr = self._filtered(node, call("collect_list", structure))
         if keys:
             branches = [_compared(place, key) for place, key in enumerate(keys)]
             body = "CASE " + " ".join(branches) + " ELSE 0 END"
@@ -437,7 +440,9 @@ class ExpressionTranslator:
         if len(arguments) != 2 or not isinstance(arguments[1], exp.Literal):
             self.refuse("string_to_array with a separator that is no constant", node)
         pattern = exp.Literal.string(re.escape(arguments[1].name))
-        return fill("CASE WHEN _1 = '' THEN CAST(array() AS ARRAY<STRING>) ELSE split(_1, _2) END", arguments[0], pattern)
+        return fill(
+            "CASE WHEN _1 = '' THEN CAST(array() AS ARRAY<STRING>) ELSE split(_1, _2) END", arguments[0], pattern
+        )
 
     def _call_encode(self, node: exp.Anonymous, arguments: list[exp.Expr]) -> exp.Expr:
         return self._coded(node, arguments, {"hex": "lower(hex(_1))", "base64": "base64(_1)"})

@@ -146,7 +146,7 @@ class CatalogDatabase:
         description = self._connection.execute(f"DESCRIBE {query}").fetchall()
         known = {str(row[0]) for row in description}
         columns = ", ".join(
-            f'CAST({f"q.{_quoted(name)}" if name in known else "NULL"} AS {stored_type(kind)}) AS {_quoted(name)}'
+            f"CAST({f'q.{_quoted(name)}' if name in known else 'NULL'} AS {stored_type(kind)}) AS {_quoted(name)}"
             for name, kind in system_relations()[relation].columns.items()
         )
         self._connection.execute(f'CREATE OR REPLACE VIEW "{relation}" AS SELECT {columns} FROM ({query}) q')

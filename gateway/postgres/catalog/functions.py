@@ -43,7 +43,7 @@ _MACROS: Mapping[str, tuple[str, str]] = {
               ELSE y.display END
             FROM pgf_types y WHERE y.oid = t), '???') END""",
     ),
-    "pg_get_expr": ("text", f"(e, r) AS e::VARCHAR, (e, r, p) AS e::VARCHAR"),
+    "pg_get_expr": ("text", "(e, r) AS e::VARCHAR, (e, r, p) AS e::VARCHAR"),
     "pg_get_userbyid": (
         "name",
         "(o) AS coalesce((SELECT r.name FROM pgf_roles r WHERE r.oid = o), 'unknown (OID=' || o || ')')",
@@ -53,7 +53,7 @@ _MACROS: Mapping[str, tuple[str, str]] = {
         """(o) AS coalesce((SELECT n.name IN ('pg_catalog', pgf_current_schema()) FROM pgf_relations n
             WHERE n.oid = o), FALSE)""",
     ),
-    "pg_type_is_visible": ("bool", f"(o) AS (SELECT count(*) > 0 FROM pgf_types y WHERE y.oid = o AND y.visible)"),
+    "pg_type_is_visible": ("bool", "(o) AS (SELECT count(*) > 0 FROM pgf_types y WHERE y.oid = o AND y.visible)"),
     "pg_get_indexdef": (
         "text",
         f"""(o) AS (SELECT {_QUALIFIED} FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'i'),
@@ -121,7 +121,10 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     "pg_relation_is_publishable": ("bool", "(o) AS FALSE"),
     "pg_size_pretty": ("text", "(s) AS s || ' bytes'"),
     "pg_tablespace_location": ("text", "(o) AS ''"),
-    "pg_postmaster_start_time": ("timestamptz", "() AS (SELECT value FROM pgf_session WHERE name = 'started')::TIMESTAMPTZ"),
+    "pg_postmaster_start_time": (
+        "timestamptz",
+        "() AS (SELECT value FROM pgf_session WHERE name = 'started')::TIMESTAMPTZ",
+    ),
     "pg_event_trigger_ddl_commands": ("text", f"() AS {_NO_TEXT}"),
     "age": ("int4", "(x) AS 0"),
     "inet_server_addr": ("inet", f"() AS {_NO_TEXT}"),
@@ -138,13 +141,13 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     "string_to_array": ("_text", "(s, d) AS CASE WHEN s = '' THEN []::VARCHAR[] ELSE string_split(s, d) END"),
     "pg_options_to_array": ("_text", "(o) AS o"),
     "row_security_active": ("bool", "(o) AS FALSE"),
-    **{
-        name: ("int8", "(o) AS 0::BIGINT, (o, f) AS 0::BIGINT")
-        for name in (
+    **dict.fromkeys(
+        (
             "pg_relation_size pg_total_relation_size pg_table_size pg_indexes_size pg_database_size "
             "pg_tablespace_size pg_relation_filenode"
-        ).split()
-    },
+        ).split(),
+        ("int8", "(o) AS 0::BIGINT, (o, f) AS 0::BIGINT"),
+    ),
     **{
         f"pg_{name}_is_visible": ("bool", f"(o) AS {_VISIBLE}")
         for name in (
@@ -162,10 +165,9 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     "has_column_privilege": ("bool", _COLUMN_PRIVILEGE),
     "_pg_expandarray": ("record", "(a) AS unnest([{'x': v, 'n': i} for v, i in a])"),
     "pg_partition_ancestors": ("regclass", "(o) AS unnest([]::BIGINT[])"),
-    **{
-        name: ("void", f"() AS {_NO_TEXT}")
-        for name in ("pg_advisory_unlock_all", "pg_stat_clear_snapshot", "pg_reload_conf")
-    },
+    **dict.fromkeys(
+        ("pg_advisory_unlock_all", "pg_stat_clear_snapshot", "pg_reload_conf"), ("void", f"() AS {_NO_TEXT}")
+    ),
     "getdatabaseencoding": ("name", "() AS 'UTF8'"),
     "pg_describe_object": ("text", f"(c, o, s) AS {_NO_TEXT}"),
     "pg_identify_object": ("record", f"(c, o, s) AS {_NO_TEXT}"),
@@ -195,7 +197,8 @@ CAST_MACROS = (
         error('pg:42704:type "' || s || '" does not exist')::BIGINT)""",
     "pgf_regtype_text(o) AS CASE WHEN o = 0 THEN '-' ELSE pgf_format_type(o, NULL) END",
     """pgf_regproc_oid(s) AS coalesce((SELECT min(f.oid) FROM pgf_functions f
-        WHERE f.name = replace(s, 'pg_catalog.', '')), error('pg:42883:function "' || s || '" does not exist')::BIGINT)""",
+        WHERE f.name = replace(s, 'pg_catalog.', '')),
+        error('pg:42883:function "' || s || '" does not exist')::BIGINT)""",
     """pgf_regproc_text(o) AS CASE WHEN o = 0 THEN '-' ELSE coalesce((SELECT f.name FROM pgf_functions f
         WHERE f.oid = o), o::VARCHAR) END""",
     "pgf_regprocedure_oid(s) AS pgf_regproc_oid(s)",
@@ -221,11 +224,17 @@ _FIRST_MACROS = ("pgf_get_role(o) AS coalesce((SELECT r.name FROM pgf_roles r WH
 
 # Functions of the database itself: name → type of the result.
 _BUILT_IN = {
-    **dict.fromkeys("lower upper trim ltrim rtrim btrim replace repeat left right substr concat concat_ws".split(), "text"),
-    **dict.fromkeys("split_part reverse md5 string_agg array_to_string translate lpad rpad regexp_replace".split(), "text"),
+    **dict.fromkeys(
+        "lower upper trim ltrim rtrim btrim replace repeat left right substr concat concat_ws".split(), "text"
+    ),
+    **dict.fromkeys(
+        "split_part reverse md5 string_agg array_to_string translate lpad rpad regexp_replace".split(), "text"
+    ),
     **dict.fromkeys("length char_length strpos ascii".split(), "int4"),
     **dict.fromkeys("count row_number rank dense_rank".split(), "int8"),
-    **dict.fromkeys("max min coalesce nullif greatest least abs any_value mod first_value last_value lag lead".split(), "same"),
+    **dict.fromkeys(
+        "max min coalesce nullif greatest least abs any_value mod first_value last_value lag lead".split(), "same"
+    ),
     **dict.fromkeys("round ceil floor sum avg trunc".split(), "numeric"),
     **dict.fromkeys("bool_and bool_or every starts_with".split(), "bool"),
     "array_agg": "array",
@@ -277,7 +286,10 @@ _TABLES: Mapping[str, tuple[str, str]] = {
         "relid:regclass parentrelid:regclass isleaf:bool level:int4",
         "(o) AS TABLE SELECT 0::BIGINT AS relid, 0::BIGINT AS parentrelid, TRUE AS isleaf, 0 AS level WHERE FALSE",
     ),
-    "pg_listening_channels": ("pg_listening_channels:text", "() AS TABLE SELECT '' AS pg_listening_channels WHERE FALSE"),
+    "pg_listening_channels": (
+        "pg_listening_channels:text",
+        "() AS TABLE SELECT '' AS pg_listening_channels WHERE FALSE",
+    ),
     "pg_available_extensions": (
         "name:name default_version:text comment:text",
         "() AS TABLE SELECT '' AS name, '' AS default_version, '' AS comment WHERE FALSE",

@@ -130,9 +130,7 @@ class SystemCatalog:
         self._listed_at = 0.0
         self._loaded.columns, self._loaded.column_tables, self._loaded.has_keys = None, frozenset(), False
 
-    def describe(
-        self, text: str, session: CatalogSession, parameter_types: Sequence[str] = ()
-    ) -> Description | None:
+    def describe(self, text: str, session: CatalogSession, parameter_types: Sequence[str] = ()) -> Description | None:
         """Returns a query's columns without running it; None if it is no query of the system catalog.
 
         `parameter_types` are names of types, empty for those to infer.
@@ -192,7 +190,9 @@ class SystemCatalog:
         return frozenset({int(found.pop())})
 
     def _store_constants(self, database: CatalogDatabase) -> None:
-        types = [(kind.oid, kind.name, kind.display, kind.row["nspname"] == "pg_catalog") for kind in base_types().values()]
+        types = [
+            (kind.oid, kind.name, kind.display, kind.row["nspname"] == "pg_catalog") for kind in base_types().values()
+        ]
         database.store_helper("pgf_types", types)
         functions = [(int(row["oid"]), row["proname"], int(row["prorettype"])) for row in base_functions()]
         database.store_helper("pgf_functions", functions)
@@ -342,13 +342,15 @@ def _add_index_columns(cells: dict[str, list[object]], primary: Sequence[Row]) -
     """Adds the columns of the keys' indexes, which are those of the tables."""
     if not primary:
         return
-    places = {(oid, number): place for place, (oid, number) in enumerate(zip(cells["attrelid"], cells["attnum"], strict=True))}
+    places = {
+        (oid, number): place for place, (oid, number) in enumerate(zip(cells["attrelid"], cells["attnum"], strict=True))
+    }
     for key in primary:
         for position, number in enumerate(key["numbers"], 1):
             place = places.get((key["table_oid"], number))
             if place is None:
                 continue
-            for name, values in cells.items():
+            for values in cells.values():
                 values.append(values[place])
             cells["attrelid"][-1], cells["attnum"][-1], cells["attnotnull"][-1] = key["index_oid"], position, False
 
@@ -364,7 +366,7 @@ def _definitions(primary: Sequence[Row], foreign: Sequence[Row]) -> list[tuple[o
         made.append((key["constraint_oid"], "c", f"PRIMARY KEY ({listed})", "", "", "", []))
     for key in foreign:
         listed, parents = (", ".join(map(_quote_ident, key[name])) for name in ("columns", "parent_columns"))
-        names = tuple(map(_quote_ident, key["parent"]))
+        names = (_quote_ident(key["parent"][0]), _quote_ident(key["parent"][1]))
         made.append((key["constraint_oid"], "c", f"FOREIGN KEY ({listed}) REFERENCES ", *names, f"({parents})", []))
     return made
 

@@ -117,7 +117,7 @@ def _answer(connection: psycopg.Connection[Any], case: CatalogCase, original: Ca
         rows = cursor.fetchall()
     answer: dict[str, Any] = {"columns": columns}
     if _is_about_users(original) and len(rows) <= _ROWS_MAX:
-        answer["rows"] = comparable(rows, [oid for _, oid in columns])
+        answer["rows"] = comparable(rows, [column.type_code for column in cursor.description or ()])
     return json.dumps(answer, ensure_ascii=False)
 
 

@@ -5,7 +5,6 @@ The listings stand for the engine's metadata calls in tests of the system catalo
 
 from __future__ import annotations
 
-
 import pyarrow as pa
 
 from engine.runtime.statement import Statement
@@ -60,7 +59,7 @@ def run_listing(statement: Statement) -> pa.Table:
         case ListSchemas():
             return pa.table({"catalog": [DATABASE, DATABASE], "schema": ["empty", SCHEMA]})
         case ListTables():
-            rows = [
+            rows: list[tuple[object, ...]] = [
                 (DATABASE, SCHEMA, "big_orders", "VIEW", None),
                 (DATABASE, SCHEMA, "customers", "TABLE", None),
                 (DATABASE, SCHEMA, "orders", "TABLE", "Orders of customers"),

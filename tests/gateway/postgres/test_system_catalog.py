@@ -65,9 +65,15 @@ def catalog() -> Iterator[SystemCatalog]:
 
 def _oid_of(catalog: SystemCatalog, name: str) -> int:
     if name.startswith("database:"):
-        return int(_rows(catalog, f"SELECT oid FROM pg_database WHERE datname = '{name[9:]}'")[0][0])
+        return _number(catalog, f"SELECT oid FROM pg_database WHERE datname = '{name[9:]}'")
     kind = "regclass" if "." in name else "regnamespace"
-    return int(_rows(catalog, f"SELECT '{name}'::{kind}::oid, (SELECT count(*) FROM pg_index)")[0][0])
+    return _number(catalog, f"SELECT '{name}'::{kind}::oid, (SELECT count(*) FROM pg_index)")
+
+
+def _number(catalog: SystemCatalog, text: str) -> int:
+    found = _rows(catalog, text)[0][0]
+    assert isinstance(found, int)
+    return found
 
 
 def _answer(catalog: SystemCatalog, text: str, *values: str | None) -> Answer:

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,7 @@ def _cell(value: object) -> object:
             number = float(value)
             return f"{number:.9g}" if number else "0"
         case datetime():
-            moment = value.astimezone(timezone.utc) if value.tzinfo else value
+            moment = value.astimezone(UTC) if value.tzinfo else value
             return moment.replace(tzinfo=None).isoformat()
         case date():
             return value.isoformat()
