@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import assert_never
 
 from catalog.conditions import CatalogBusy
 from catalog.errors import SqlError
@@ -51,7 +50,6 @@ from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.spark.execution_context import ExecutionContext
-from engine.sql.postgres.translate import translate
 from engine.sql.query.source_text import SourceText
 from engine.sql.query.values import Query
 from engine.statements.create_table.statement import ConvertTable, CreateTable
@@ -75,33 +73,16 @@ _BINDINGS_MAX = 50
 def parse_statement(text: str, dialect: SqlDialect = SqlDialect.SPARK) -> Executable:
     """Parses a text, or returns the cached statement for the same text: dashboards and jobs repeat themselves.
 
-    A text in PostgreSQL's dialect is translated first; positions in errors are positions in `text`.
-
-    A statement depends only on its text. Writes have a separate cache, so that INSERTs with ever new values do not
-    evict queries. Raises `SqlError`.
+    A statement depends only on its text and its dialect. Writes have a separate cache, so that INSERTs with ever new
+    values do not evict queries. Raises `SqlError`.
     """
-    match dialect:
-        case SqlDialect.SPARK:
-            pass
-        case SqlDialect.POSTGRES if len(text) <= _CACHED_TEXT_MAX:
-            return _cached_translation(text)
-        case SqlDialect.POSTGRES:
-            return parse(translate(text))
-        case _:
-            assert_never(dialect)
     if len(text) <= _CACHED_TEXT_MAX and not isinstance(text, SourceText):
         if class_of(text) is StatementClass.READ:
-            return _cached_read(text)
+            return _cached_read(text, dialect)
         if text.lstrip()[:6].upper() in _CACHED_WRITES:
-            return _cached_write(text)
-    return parse(text)
+            return _cached_write(text, dialect)
+    return parse(text, dialect)
 
-
-def _parse_translation(text: str) -> Executable:
-    return parse(translate(text))
-
-
-_cached_translation = lru_cache(_CACHED_READS_MAX)(_parse_translation)
 
 # Equal texts of different types have different positions in errors.
 _cached_read = lru_cache(_CACHED_READS_MAX, typed=True)(parse)

@@ -1,5 +1,5 @@
 """PostgreSQL's protocol for BI tools and drivers.
 
 Imports `gateway.sessions`, `gateway.authenticators` and the engine's statement values. Start at
-`catalog/system_catalog.py` for the system catalog.
+`gateway/postgres/catalog/system_catalog.py` for the system catalog.
 """

@@ -207,7 +207,7 @@ class ExpressionRewriter:
             case exp.Limit() | exp.Offset():
                 node.set("expression", self.with_type(node.expression, "int8"))
                 return node
-            case _:
+            case _:  # a sqlglot node
                 return self._keyword(node) or _typed(node, self._other_type(node))
 
     def _literal_type(self, node: exp.Literal) -> str:
@@ -268,7 +268,7 @@ class ExpressionRewriter:
                 return "numeric"
             case exp.CurrentDate():
                 return "date"
-            case _:
+            case _:  # a sqlglot node
                 return "bool" if isinstance(node, _TRUTHS) else "text"
 
     def _column(self, node: exp.Column, scope: Scope) -> exp.Expr:

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from catalog.conditions import (
     PostgresNotSupported,
+    StatementTooComplex,
     SystemCatalogWithTables,
     SystemColumnNotFound,
     TableNotFound,
@@ -23,7 +24,7 @@ from engine.sql.parser import syntax_error
 from engine.sql.postgres.catalog_expressions import OUTPUT, ExpressionRewriter, is_system_function
 from engine.sql.postgres.duckdb_text import duckdb_text
 from engine.sql.postgres.labels import folded, label_of
-from engine.sql.postgres.reader import is_query, last_name, read_query, tokens_of
+from engine.sql.postgres.reader import BUGS, is_query, last_name, read_query, tokens_of
 from engine.sql.postgres.scopes import CatalogNames, CatalogSession, Columns, Scope
 from engine.sql.postgres.types import common_type
 
@@ -76,6 +77,10 @@ def catalog_query(
         return _Rewriter(text, names, session, parameters).rewrite(tree)
     except SyntaxFailure as failure:
         raise syntax_error(text, failure.reason, failure.offset) from None
+    except RecursionError:
+        raise StatementTooComplex() from None
+    except BUGS:
+        raise syntax_error(text, "the statement cannot be read", 0) from None
 
 
 def _may_be_about_catalog(text: str) -> bool:
@@ -148,7 +153,7 @@ class _Rewriter:
                     columns = self._query(node.this, outer)
                 case exp.Values():
                     columns = self._values(node, outer)
-                case _:
+                case _:  # a sqlglot node
                     raise PostgresNotSupported(f"{node.key.upper()} in a query of the system catalog")
             self._modifiers(node, Scope(outer, {OUTPUT: dict(columns)}))
             return columns
@@ -254,7 +259,7 @@ class _Rewriter:
                 found = node
             case exp.Lateral():
                 found = self._call(node, scope)
-            case _:
+            case _:  # a sqlglot node
                 raise PostgresNotSupported(f"{node.key.upper()} in FROM of a query of the system catalog")
         for join in node.args.get("joins") or ():
             self._join(join, scope)

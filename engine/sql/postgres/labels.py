@@ -74,7 +74,7 @@ def _name_of(node: exp.Expr | None) -> tuple[str | None, bool]:
             return _name_of_query(node.this), True
         case exp.Select() | exp.SetOperation():
             return _name_of_query(node), True
-        case _:
+        case _:  # a sqlglot node
             return _keyword(node)
 
 

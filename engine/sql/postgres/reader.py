@@ -17,7 +17,8 @@ from catalog.conditions import StatementTooComplex, StatementTooLong
 from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.sql.dialect.dialect import TOKENS_MAX, SyntaxFailure
 
-_BUGS = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+# Exceptions of sqlglot, and of a walk over its tree, on an unexpected text.
+BUGS = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 # Words that begin a query.
 QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
@@ -173,7 +174,7 @@ def read_query(tokens: list[Token], text: str) -> exp.Expr:
         raise
     except ParseError as error:
         raise SyntaxFailure("the query cannot be read", _column_of(error)) from None
-    except _BUGS:
+    except BUGS:
         raise SyntaxFailure("the query cannot be read", tokens[0].start) from None
     tree = trees[0] if trees else None
     if not isinstance(tree, exp.Query | exp.Values):

@@ -11,11 +11,11 @@ import re
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from catalog.conditions import PostgresNotSupported
+from catalog.conditions import PostgresNotSupported, StatementTooComplex
 from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.parser import syntax_error
 from engine.sql.postgres.labels import UNNAMED, folded, label_of
-from engine.sql.postgres.reader import is_query, last_name, read_query, tokens_of
+from engine.sql.postgres.reader import BUGS, is_query, last_name, read_query, tokens_of
 from engine.sql.postgres.spark_text import spark_text
 from engine.sql.postgres.templates import call, fill
 from engine.sql.postgres.translate_expressions import ExpressionTranslator, series
@@ -40,6 +40,10 @@ def translate(text: str) -> SourceText:
         return _statement_text(text, tokens)
     except SyntaxFailure as failure:
         raise syntax_error(text, failure.reason, failure.offset) from None
+    except RecursionError:
+        raise StatementTooComplex() from None
+    except BUGS:
+        raise syntax_error(text, "the statement cannot be read", 0) from None
 
 
 def _query_text(text: str, tokens: list[Token]) -> SourceText:
@@ -80,7 +84,7 @@ def _with_names(text: str, tokens: list[Token], source: str | None = None) -> So
     source = text if source is None else source
     pieces: list[str] = []
     done = 0
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, after in zip(tokens, [*tokens[1:], None], strict=False):
         raw = text[token.start : token.end + 1]
         made = None
         if token.token_type == TokenType.IDENTIFIER:

@@ -104,7 +104,7 @@ class ExpressionTranslator:
                 return self._within_group(node)
             case exp.Dot() if isinstance(node.expression, exp.Anonymous) and node.name != "pg_catalog":
                 return node
-            case _:
+            case _:  # a sqlglot node
                 return self._other(node)
 
     def _other(self, node: exp.Expr) -> exp.Expr:

@@ -1,6 +1,9 @@
 """The database that answers catalog queries: DuckDB in memory, which can reach nothing else.
 
-Measured for 1,000 tables with 20 columns: see `system_catalog.py`.
+Measured for 1,000 tables with 20 columns: a principal's database takes 0.12 s to create with the tables, 0.15 s more
+for the columns, and 23 MB. A join of columns, tables and schemas, sorted, takes 0.03 s. The same join by sqlglot's
+executor over relations in Python took 4.3 s and 78 MB, so the relations are in DuckDB. Most of the time of a small
+query is its rewriting, 10 to 20 ms.
 """
 
 from __future__ import annotations
@@ -177,7 +180,7 @@ class CatalogDatabase:
                 return FunctionNotFound(_quoted_name(reason))
             case duckdb.ConversionException() | duckdb.OutOfRangeException() | duckdb.InvalidInputException():
                 return SystemValueInvalid(reason)
-            case _:
+            case _:  # an error of DuckDB
                 return SystemQueryInvalid(reason)
 
 

@@ -307,7 +307,7 @@ class SystemCatalog:
                 return list(constraint_rows(loaded.primary, loaded.foreign))
             case "pg_index":
                 return list(index_rows(loaded.primary))
-            case _:
+            case _:  # a relation without rows of its own
                 return constant_rows().get(name, [])
 
     def _column_counts(self) -> Mapping[int, int]:

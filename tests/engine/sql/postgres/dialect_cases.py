@@ -121,7 +121,7 @@ def _cell(value: object) -> object:
             return [_cell(one) for one in value]
         case bytes():
             return value.hex()
-        case _:
+        case _:  # a value of a driver
             return str(value).strip()
 
 

@@ -24,7 +24,12 @@ from tests.engine.sql.postgres.dialect_cases import (
 )
 
 ANN = Identity("ann")
-CASES = [pytest.param(text, answer, id=text[:70]) for text, answer in zip(queries(), answers(), strict=True)]
+# `make test` runs each third query.
+_STEP = 3
+CASES = [
+    pytest.param(text, answer, id=text[:70], marks=pytest.mark.slow if number % _STEP else ())
+    for number, (text, answer) in enumerate(zip(queries(), answers(), strict=True))
+]
 
 
 @pytest.fixture(scope="module")
