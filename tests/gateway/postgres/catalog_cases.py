@@ -83,42 +83,47 @@ def cell(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
+def answered(connection: psycopg.Connection[Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields each client, and the answers of a server to its queries."""
+    if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'sales'").fetchall():
+        connection.execute(POSTGRES_OBJECTS)
+    connection.execute(f"SET search_path = {SCHEMA}")
+
+    def oid_of(name: str) -> int:
+        if name.startswith("database:"):
+            query, text = b"SELECT oid FROM pg_database WHERE datname = $1", name.partition(":")[2]
+        else:
+            kind = "regclass" if "." in name else "regnamespace"
+            query, text = f"SELECT $1::{kind}::oid".encode(), name
+        rows = psycopg.RawCursor(connection).execute(query, [text]).fetchall()
+        return int(rows[0][0])
+
+    for client in clients():
+        yield client, [_answer(connection, case.with_oids(oid_of), case) for case in load_cases(client)]
+
+
 def record(host: str, port: str) -> Iterator[str]:
     """Writes the golden files; yields a line for each client."""
     where = f"host={host} port={port} dbname={DATABASE} user={USER}"
     with psycopg.connect(where, autocommit=True) as connection:
-        if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'sales'").fetchall():
-            connection.execute(POSTGRES_OBJECTS)
-        connection.execute(f"SET search_path = {SCHEMA}")
-
-        def oid_of(name: str) -> int:
-            if name.startswith("database:"):
-                query, text = "SELECT oid FROM pg_database WHERE datname = %s", name.partition(":")[2]
-            elif "." in name:
-                query, text = "SELECT %s::regclass::oid", name
-            else:
-                query, text = "SELECT %s::regnamespace::oid", name
-            rows = connection.execute(query, [text]).fetchall()
-            return int(rows[0][0])
-
-        for client in clients():
-            lines = [_answer(connection, case.with_oids(oid_of), case) for case in load_cases(client)]
+        for client, found in answered(connection):
+            lines = [json.dumps(answer, ensure_ascii=False) for answer in found]
             (QUERIES / f"{client}.golden").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             yield f"{client}: {len(lines)} queries"
 
 
-def _answer(connection: psycopg.Connection[Any], case: CatalogCase, original: CatalogCase) -> str:
+def _answer(connection: psycopg.Connection[Any], case: CatalogCase, original: CatalogCase) -> dict[str, Any]:
     with psycopg.RawCursor(connection) as cursor:
         try:
-            cursor.execute(case.text, case.parameters)
+            cursor.execute(case.text.encode(), case.parameters)
         except psycopg.Error as error:
-            return json.dumps({"error": error.sqlstate})
+            return {"error": error.sqlstate}
         columns = [[column.name, column.type_code] for column in cursor.description or ()]
         rows = cursor.fetchall()
     answer: dict[str, Any] = {"columns": columns}
     if _is_about_users(original) and len(rows) <= _ROWS_MAX:
         answer["rows"] = comparable(rows, [column.type_code for column in cursor.description or ()])
-    return json.dumps(answer, ensure_ascii=False)
+    return answer
 
 
 def _is_about_users(case: CatalogCase) -> bool:

@@ -125,21 +125,21 @@ def _cell(value: object) -> object:
             return str(value).strip()
 
 
+def answered(connection: psycopg.Connection[Any]) -> Iterator[dict[str, Any]]:
+    """Yields the answers of a server whose database has none of the tables, or all."""
+    if not connection.execute("SELECT 1 FROM pg_tables WHERE tablename = 'numbers'").fetchall():
+        for statement in postgres_statements():
+            connection.execute(statement.encode())
+    for text in queries():
+        cursor = psycopg.RawCursor(connection).execute(text.encode())
+        labels = [column.name for column in cursor.description or ()]
+        yield {"labels": labels, "rows": comparable(text, cursor.fetchall())}
+
+
 def record(where: str) -> int:
-    """Writes the answers of a server whose database has none of the tables, or all; returns their number."""
-    lines: list[str] = []
+    """Writes the answers of a server; returns their number."""
     with psycopg.connect(where, autocommit=True, options="-c TimeZone=UTC") as connection:
-        if not connection.execute("SELECT 1 FROM pg_tables WHERE tablename = 'numbers'").fetchall():
-            for statement in postgres_statements():
-                connection.execute(statement)
-        for text in queries():
-            try:
-                cursor = psycopg.RawCursor(connection).execute(text)
-            except psycopg.Error as error:
-                raise ValueError(f"{text}: {error}") from error
-            labels = [column.name for column in cursor.description or ()]
-            rows = comparable(text, cursor.fetchall())
-            lines.append(json.dumps({"labels": labels, "rows": rows}, ensure_ascii=False))
+        lines = [json.dumps(answer, ensure_ascii=False) for answer in answered(connection)]
     (FOLDER / "cases.golden").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return len(lines)
 

@@ -74,8 +74,7 @@ public final class PostgresFunctions {
     }
   }
 
-  static Expression build(
-      Function<List<DataType>, String> function, List<Expression> arguments) {
+  static Expression build(Function<List<DataType>, String> function, List<Expression> arguments) {
     List<DataType> types = arguments.stream().map(Expression::dataType).toList();
     Expression body = CatalystSqlParser$.MODULE$.parseExpression(function.apply(types));
     return body.transformUp(
@@ -107,7 +106,9 @@ public final class PostgresFunctions {
     return "CAST(a DIV b AS " + (isInt ? "INT)" : "SMALLINT)");
   }
 
-  /** A quotient of numbers with a scale has at least 16 digits after the point, if there is space. */
+  /**
+   * A quotient of numbers with a scale has at least 16 digits after the point, if there is space.
+   */
   private static String divideDecimals(DataType left) {
     int digits = 10;
     if (left instanceof DecimalType number) digits = number.precision() - number.scale();
@@ -172,7 +173,9 @@ public final class PostgresFunctions {
 
   /** Text as functions such as concat make it, which is shorter for booleans. */
   private static String output(DataType type) {
-    return type instanceof BooleanType ? "CASE WHEN a THEN 't' WHEN NOT a THEN 'f' END" : text(type);
+    return type instanceof BooleanType
+        ? "CASE WHEN a THEN 't' WHEN NOT a THEN 'f' END"
+        : text(type);
   }
 
   private static String numeric(DataType type) {
