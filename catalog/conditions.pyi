@@ -3714,3 +3714,44 @@ class QueuedTooLong(SqlError):
     seconds: float
     retry_after_s: int
     def __init__(self, group: str, seconds: float, retry_after_s: int) -> None: ...
+
+class PostgresNotSupported(SqlError):
+    """POSTGRES_FEATURE_NOT_SUPPORTED, SQLSTATE 0A000"""
+    feature: str
+    advice: str
+    def __init__(self, feature: str, advice: str = '') -> None: ...
+
+class SystemCatalogWithTables(SqlError):
+    """SYSTEM_CATALOG_WITH_TABLES, SQLSTATE 0A000"""
+    name: str
+    def __init__(self, name: str) -> None: ...
+
+class SystemColumnNotFound(SqlError):
+    """SYSTEM_CATALOG_COLUMN_NOT_FOUND, SQLSTATE 42703"""
+    column: str
+    def __init__(self, column: str) -> None: ...
+
+class SystemQueryInvalid(SqlError):
+    """SYSTEM_CATALOG_QUERY_INVALID, SQLSTATE 42601"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class SystemValueInvalid(SqlError):
+    """SYSTEM_CATALOG_VALUE_INVALID, SQLSTATE 22P02"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class SystemQueryTooLarge(SqlError):
+    """SYSTEM_CATALOG_QUERY_TOO_LARGE, SQLSTATE 53200"""
+    limit: str
+    def __init__(self, limit: str) -> None: ...
+
+class SystemQueryTimeout(SqlError):
+    """SYSTEM_CATALOG_QUERY_TIMEOUT, SQLSTATE 57014"""
+    seconds: float
+    def __init__(self, seconds: float) -> None: ...
+
+class SystemSettingNotFound(SqlError):
+    """SYSTEM_CATALOG_SETTING_NOT_FOUND, SQLSTATE 42704"""
+    name: str
+    def __init__(self, name: str) -> None: ...

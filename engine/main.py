@@ -82,7 +82,7 @@ from engine.spark.execution_context import ExecutionContext
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
-from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS, CALLABLE_FUNCTIONS
 from engine.sql.hive_variables import substitute_variables
 from engine.sql.name_places import name_position
 from engine.sql.query.dataframes import dataframe_query
@@ -154,7 +154,7 @@ def open_engine(
     threading.Thread(target=remove_leftovers, args=(options, sources.catalog), name="leftovers", daemon=True).start()
     driver = SparkDriver.start(
         options.spark,
-        allowed_functions=ALLOWED_FUNCTIONS,
+        allowed_functions=CALLABLE_FUNCTIONS,
         allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
         progress=progress,
         on_give_up=on_give_up,
@@ -487,7 +487,7 @@ class LakeSession:
                 text = substituted
                 request.on_substituted(text)
             with _with_name_position(text, self._state.current, request.profile):
-                parsed = parse_statement(text)
+                parsed = parse_statement(text, request.dialect)
                 # PyHive's first statement, without a log
                 if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):
                     names, self._without_effect = ", ".join(map(shorten, self._without_effect)), ()

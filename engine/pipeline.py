@@ -50,6 +50,7 @@ from engine.runtime.accesses import Commit
 from engine.runtime.profile import Stage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import empty_result
+from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.spark.execution_context import ExecutionContext
@@ -73,18 +74,18 @@ _CACHED_WRITES = frozenset({"MERGE ", "INSERT", "UPDATE", "DELETE"})
 _BINDINGS_MAX = 50
 
 
-def parse_statement(text: str) -> Executable:
+def parse_statement(text: str, dialect: SqlDialect = SqlDialect.SPARK) -> Executable:
     """Parses a text, or returns the cached statement for the same text: dashboards and jobs repeat themselves.
 
-    A statement depends only on its text. Writes have a separate cache, so that INSERTs with ever new values do not
-    evict queries. Raises `SqlError`.
+    A statement depends only on its text and its dialect. Writes have a separate cache, so that INSERTs with ever new
+    values do not evict queries. Raises `SqlError`.
     """
     if len(text) <= _CACHED_TEXT_MAX and not isinstance(text, SourceText):
         if class_of(text) is StatementClass.READ:
-            return _cached_read(text)
+            return _cached_read(text, dialect)
         if text.lstrip()[:6].upper() in _CACHED_WRITES:
-            return _cached_write(text)
-    return parse(text)
+            return _cached_write(text, dialect)
+    return parse(text, dialect)
 
 
 # Equal texts of different types have different positions in errors.

@@ -33,6 +33,7 @@ from tests.paths import (
     SYSTEMD_ANALYZE,
     TESTDATA,
 )
+from tests.postgres_server import POSTGRES
 from tests.samples import beside_diagonals
 from tests.scheduling import FileScheduling, UnitsSeen
 
@@ -57,6 +58,7 @@ _THERE = {
     "haproxy": HAPROXY is not None,
     "promtool": PROMTOOL is not None,
     "systemd": SYSTEMD_ANALYZE is not None,
+    "postgresql": POSTGRES is not None,
 }
 _MISSING = {name for name, is_there in _THERE.items() if not is_there}
 _REASONS = {
@@ -70,6 +72,7 @@ _REASONS = {
     "systemd": "of units were left out: no systemd-analyze (apt-get install systemd).",
     "promtool": "of alerts were left out: no promtool (apt-get install prometheus).",
     "debootstrap": "with the steps of the Dockerfile were left out: they need root and debootstrap.",
+    "postgresql": "of recorded answers were left out: no PostgreSQL 15 (apt-get install postgresql-15).",
     "slapd": "with a directory were left out: no slapd; apt-get install slapd, or name its folder in SLAPD_ROOT.",
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions, Supervision
-from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.sql.dialect.functions import ALLOWED_TABLE_FUNCTIONS, CALLABLE_FUNCTIONS
 
 _PATIENT = Supervision(silent_s=30, wait_s=250)
 # Most classes run for seconds: a second compiler takes more time than it gives. With it alone, Java reserves 48 MB for
@@ -45,7 +45,7 @@ def start_spark(
             conf=conf,
             supervision=supervision,
         ),
-        allowed_functions=ALLOWED_FUNCTIONS,
+        allowed_functions=CALLABLE_FUNCTIONS,
         allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
         progress=progress,
     )

@@ -21,6 +21,7 @@ from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, SparkJob
 from engine.runtime.results import FileListRequest, ResultStream
+from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.transaction_block import TransactionBlock
 from engine.runtime.variables import VisibleVariables
 from engine.spool.spool import Spool
@@ -35,6 +36,7 @@ def _ignore(_: object) -> None:
 class StatementRequest:
     """One request: identity, cancel token, id, clock, profile, limits and callbacks.
 
+    - `dialect`: the dialect of the statement's text.
     - `transaction_id`: a UUID, which the statement's commit records; several commits have ids derived from it
       (`engine/runtime/transaction_ids.py`). None: each commit has a random id.
     - `began_ms`: when the statement began, in milliseconds since the epoch, by the clock of its first process.
@@ -80,6 +82,7 @@ class StatementRequest:
     identity: Identity
     cancel: CancelToken = field(default_factory=CancelToken)
     statement_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    dialect: SqlDialect = SqlDialect.SPARK
     transaction_id: str | None = None
     began_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     is_repeated: bool = False

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Mapping
+from typing import assert_never
 
 from catalog.conditions import EmptyStatement
+from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, tokenize
@@ -19,6 +21,7 @@ from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.refusals import REFUSED_SHOWS, REFUSED_STATEMENTS, WORDS_MAX, refused_kind
 from engine.sql.dialect.tokens import Token, TokenError, TokenType, unclosed_comment
 from engine.sql.parser import parse_guarded, several_statements, syntax_error
+from engine.sql.postgres.translate import translate
 from engine.sql.query.query import parse_query
 from engine.statements.explain.grammar import parse_after_with
 from engine.statements.insert.grammar import is_led_insert, parse_led_insert
@@ -54,12 +57,19 @@ def _by_first_word() -> Mapping[str, list[tuple[tuple[str, ...], Callable[[Curso
 _PARSERS_BY_WORD = _by_first_word()
 
 
-def parse(text: str) -> Executable:
+def parse(text: str, dialect: SqlDialect = SqlDialect.SPARK) -> Executable:
     """Parses the single statement in `text`; comments and trailing semicolons are allowed.
 
-    Raises a `SqlError` for everything else, never another exception.
+    A text in PostgreSQL's dialect is translated first; positions in errors are positions in `text`. Raises a
+    `SqlError` for everything else, never another exception.
     """
-    return parse_guarded(text, _parse)
+    match dialect:
+        case SqlDialect.SPARK:
+            return parse_guarded(text, _parse)
+        case SqlDialect.POSTGRES:
+            return parse_guarded(translate(text), _parse)
+        case _:
+            assert_never(dialect)
 
 
 def _parse(text: str) -> Executable:

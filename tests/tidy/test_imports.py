@@ -29,6 +29,7 @@ LIBRARY_IMPORTERS = {
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
     "zstandard": r"gateway/connect/plans\.py$",
+    "duckdb": r"gateway/postgres/catalog/database\.py$",
     "fastavro": r"engine/iceberg/manifests/avro\.py$",
     "fsspec": r"catalog/store/conditional_put\.py$",
     "httpx": r"(catalog/rest/transport|gateway/catalog_import/unity)\.py$",
@@ -36,6 +37,7 @@ LIBRARY_IMPORTERS = {
 # Comes with a library that is declared.
 # With the extra that declares it.
 OPTIONAL = {
+    "duckdb": "postgres",
     "google": "connect",
     "grpc": "connect",
     "grpc_status": "connect",

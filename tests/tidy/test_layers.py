@@ -32,6 +32,7 @@ LAYERS = (
     ("engine.delta", "engine.iceberg", "engine.sample"),
     ("engine.sql.query",),
     ("engine.sql",),
+    ("engine.sql.postgres",),
     ("engine.statements",),
     ("engine.binding",),
     ("engine.authorization", "engine.planning.plans"),

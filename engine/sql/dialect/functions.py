@@ -1,9 +1,9 @@
 """The allowlist of Spark's built-in functions, reviewed name by name.
 
 `functions.tsv` in this directory lists the allowed functions (`scalar` includes aggregate, window and generator
-functions; `table` is for functions in FROM), :data:`EXCLUDED_FUNCTIONS` the others, each with its reason. Together they
-are all built-in functions in the shipped Spark release; a test compares them with Spark's registry, so an upgrade that
-adds functions fails until they are reviewed.
+functions; `table` is for functions in FROM; `postgres` are the gateway's own), :data:`EXCLUDED_FUNCTIONS` the others,
+each with its reason. Together they are all built-in functions in the shipped Spark release; a test compares them with
+Spark's registry, so an upgrade that adds functions fails until they are reviewed.
 
 The authoritative check uses Spark's own parsed plan (`engine/spark`). The parser already rejects excluded functions,
 with their reason; a name in neither list is passed to Spark, which does not find it.
@@ -66,6 +66,11 @@ def _load(kind: str) -> frozenset[str]:
 
 # Names, in lower case, of the allowed scalar, aggregate, window and generator functions, operators included.
 ALLOWED_FUNCTIONS = _load("scalar")
+
+# Names of the functions that PostgreSQL's dialect is translated to (`engine/sql/postgres`); no list shows them.
+POSTGRES_FUNCTIONS = _load("postgres")
+
+CALLABLE_FUNCTIONS = ALLOWED_FUNCTIONS | POSTGRES_FUNCTIONS
 
 # Names, in lower case, of the allowed table-valued functions.
 ALLOWED_TABLE_FUNCTIONS = _load("table")

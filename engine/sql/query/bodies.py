@@ -35,7 +35,7 @@ from catalog.names import quote
 from engine.runtime.parameters import MARKER
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
-from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, EXCLUDED_FUNCTIONS
+from engine.sql.dialect.functions import CALLABLE_FUNCTIONS, EXCLUDED_FUNCTIONS
 from engine.sql.query.query import parse_query, query_tree
 from engine.sql.query.splice import Edit, apply_edits, splice
 from engine.sql.query.values import Call, InlinedCall, Piece, Query, RelationName, Span
@@ -385,7 +385,7 @@ def with_arguments(call: Call, defaults: Sequence[str | None], inlined: InlinedC
 
 def is_known_function(name: str) -> bool:
     """Returns whether a name without a schema is a built-in function."""
-    return name.lower() in MEMBERSHIP or name.lower() in ALLOWED_FUNCTIONS or name.lower() in EXCLUDED_FUNCTIONS
+    return name.lower() in MEMBERSHIP or name.lower() in CALLABLE_FUNCTIONS or name.lower() in EXCLUDED_FUNCTIONS
 
 
 def is_called_by_name(name: str) -> bool:

@@ -28,7 +28,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.conditions import TimeTravelNotPossible, UnsupportedClause
 from engine.sql.dialect.dialect import CALL_AT, SPAN, ensure_function, tokenize
-from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
+from engine.sql.dialect.functions import CALLABLE_FUNCTIONS
 from engine.sql.dialect.pipes import PIPE_ALIASES
 from engine.sql.query.calls import read_calls
 from engine.sql.query.change_feeds import is_change_feed, read_change_feed
@@ -261,7 +261,7 @@ class _Walker:
                     raise UnsupportedClause("A table in an expression", "Put it in FROM.")
                 case exp.Anonymous():
                     ensure_function(node)
-                    if node.name.lower() not in ALLOWED_FUNCTIONS or isinstance(node.parent, exp.Dot):
+                    if node.name.lower() not in CALLABLE_FUNCTIONS or isinstance(node.parent, exp.Dot):
                         self.calls.append(node.meta.get(CALL_AT, -1))
                 case _:  # a sqlglot tree
                     pass

@@ -3,6 +3,7 @@ package deltagateway.session;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import deltagateway.aggregate.VectorizedAggregates;
+import deltagateway.analysis.PostgresFunctions;
 import deltagateway.cache.ColumnCache;
 import deltagateway.cache.PlanCache;
 import deltagateway.guard.PlanGuard;
@@ -74,6 +75,7 @@ public final class GatewayDriver {
 
   /** Registers the rules that Spark applies; see {@link OptimizerRule} for all. */
   public static void registerRules(SparkSessionExtensions extensions) {
+    PostgresFunctions.register(extensions);
     extensions.injectHintResolutionRule(session -> new LargeInLists.Hide());
     extensions.injectResolutionRule(session -> new LargeInLists.Restore());
     extensions.injectResolutionRule(session -> new CancellationRule());

@@ -1,0 +1,192 @@
+package deltagateway.analysis;
+
+import static java.util.Map.entry;
+
+import deltagateway.internals.ScalaConversions;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.ByteType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.DayTimeIntervalType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.ShortType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
+import scala.Tuple3;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * Functions for operators of PostgreSQL whose meaning depends on the types of their operands.
+ *
+ * <p>A translated statement has no types yet, so it calls a function. Spark resolves the arguments
+ * first; then the call becomes the expression with PostgreSQL's meaning, which is written as SQL
+ * over the arguments `a` and `b`. The names are those of `engine/sql/postgres/functions.py`.
+ */
+public final class PostgresFunctions {
+  private PostgresFunctions() {}
+
+  /** SQL of each function for the types of its arguments. */
+  private static final Map<String, Function<List<DataType>, String>> FUNCTIONS =
+      Map.ofEntries(
+          entry("pg_divide", types -> divide(types.get(0), types.get(1))),
+          entry("pg_add", types -> add(types.get(0), types.get(1))),
+          entry("pg_subtract", types -> subtract(types.get(0), types.get(1))),
+          entry("pg_at_time_zone", types -> atTimeZone(types.get(1))),
+          entry("pg_date_trunc", types -> dateTrunc(types.get(1))),
+          entry("pg_epoch", types -> epoch(types.get(0))),
+          entry("pg_text", types -> text(types.get(0))),
+          entry("pg_round", types -> isFloating(types.get(0)) ? "rint(a)" : "round(a)"),
+          entry("pg_numeric", types -> numeric(types.get(0))),
+          entry("pg_integer", types -> integer(types.get(0))),
+          entry("pg_output", types -> output(types.get(0))));
+
+  /** Registers the functions for all sessions. */
+  public static void register(SparkSessionExtensions extensions) {
+    for (Map.Entry<String, Function<List<DataType>, String>> function : FUNCTIONS.entrySet()) {
+      String name = function.getKey();
+      ExpressionInfo info = new ExpressionInfo(PostgresFunctions.class.getName(), name);
+      extensions.injectFunction(
+          new Tuple3<>(
+              new FunctionIdentifier(name),
+              info,
+              new AbstractFunction1<Seq<Expression>, Expression>() {
+                @Override
+                public Expression apply(Seq<Expression> arguments) {
+                  return build(function.getValue(), ScalaConversions.list(arguments));
+                }
+              }));
+    }
+  }
+
+  static Expression build(Function<List<DataType>, String> function, List<Expression> arguments) {
+    List<DataType> types = arguments.stream().map(Expression::dataType).toList();
+    Expression body = CatalystSqlParser$.MODULE$.parseExpression(function.apply(types));
+    return body.transformUp(
+        ScalaConversions.rewrite(
+            node ->
+                node instanceof UnresolvedAttribute attribute
+                    ? arguments.get(attribute.name().equals("a") ? 0 : 1)
+                    : node));
+  }
+
+  private static boolean isIntegral(DataType type) {
+    return type instanceof ByteType
+        || type instanceof ShortType
+        || type instanceof IntegerType
+        || type instanceof LongType;
+  }
+
+  private static boolean isFloating(DataType type) {
+    return type instanceof FloatType || type instanceof DoubleType;
+  }
+
+  /** Integers are divided without a remainder, and have the wider of both types. */
+  private static String divide(DataType left, DataType right) {
+    if (left instanceof DecimalType || right instanceof DecimalType)
+      return isFloating(left) || isFloating(right) ? "a / b" : divideDecimals(left);
+    if (!isIntegral(left) || !isIntegral(right)) return "a / b";
+    if (left instanceof LongType || right instanceof LongType) return "a DIV b";
+    boolean isInt = left instanceof IntegerType || right instanceof IntegerType;
+    return "CAST(a DIV b AS " + (isInt ? "INT)" : "SMALLINT)");
+  }
+
+  /**
+   * A quotient of numbers with a scale has at least 16 digits after the point, if there is space.
+   */
+  private static String divideDecimals(DataType left) {
+    int digits = 10;
+    if (left instanceof DecimalType number) digits = number.precision() - number.scale();
+    if (left instanceof LongType) digits = 19;
+    boolean isScaled = left instanceof DecimalType number && number.scale() >= 16;
+    if (isScaled || digits > 22) return "a / b";
+    return "CAST(a AS DECIMAL(" + (digits + 16) + ", 16)) / b";
+  }
+
+  private static boolean isInterval(DataType type) {
+    return !isIntegral(type) && type.typeName().startsWith("interval");
+  }
+
+  /** A date and an interval make a timestamp. */
+  private static String add(DataType left, DataType right) {
+    if (left instanceof DateType && isInterval(right)) return "CAST(a AS TIMESTAMP_NTZ) + b";
+    if (isInterval(left) && right instanceof DateType) return "CAST(b AS TIMESTAMP_NTZ) + a";
+    if (isIntegral(left) && right instanceof DateType) return "b + a";
+    return "a + b";
+  }
+
+  /** The difference of two dates is a number of days. */
+  private static String subtract(DataType left, DataType right) {
+    if (left instanceof DateType && right instanceof DateType) return "datediff(a, b)";
+    if (left instanceof DateType && isInterval(right)) return "CAST(a AS TIMESTAMP_NTZ) - b";
+    return "a - b";
+  }
+
+  /** `a` is the zone. An instant becomes local time there, and local time there an instant. */
+  private static String atTimeZone(DataType type) {
+    if (type instanceof TimestampType) return "convert_timezone(a, CAST(b AS TIMESTAMP_NTZ))";
+    return "CAST(convert_timezone(a, current_timezone(), CAST(b AS TIMESTAMP_NTZ)) AS TIMESTAMP)";
+  }
+
+  private static String dateTrunc(DataType type) {
+    return type instanceof TimestampNTZType
+        ? "CAST(date_trunc(a, CAST(b AS TIMESTAMP)) AS TIMESTAMP_NTZ)"
+        : "date_trunc(a, CAST(b AS TIMESTAMP))";
+  }
+
+  /** Seconds since 1970; local time counts as UTC. */
+  private static String epoch(DataType type) {
+    if (type instanceof TimestampType) return "CAST(unix_micros(a) AS DECIMAL(38, 6)) / 1000000";
+    if (type instanceof DayTimeIntervalType)
+      return "CAST(EXTRACT(DAY FROM a) * 86400L + EXTRACT(HOUR FROM a) * 3600 "
+          + "+ EXTRACT(MINUTE FROM a) * 60 AS DECIMAL(38, 6)) + EXTRACT(SECOND FROM a)";
+    if (isInterval(type))
+      return "CAST(EXTRACT(YEAR FROM a) * 31557600L + EXTRACT(MONTH FROM a) * 2592000L "
+          + "+ EXTRACT(DAY FROM a) * 86400L + EXTRACT(HOUR FROM a) * 3600 "
+          + "+ EXTRACT(MINUTE FROM a) * 60 AS DECIMAL(38, 6)) + EXTRACT(SECOND FROM a)";
+    return "CAST(unix_micros(convert_timezone('UTC', current_timezone(), CAST(a AS TIMESTAMP_NTZ))"
+        + "::TIMESTAMP) AS DECIMAL(38, 6)) / 1000000";
+  }
+
+  /** Text as PostgreSQL has it: no fraction of zero, and arrays in braces. */
+  private static String text(DataType type) {
+    if (isFloating(type)) return "regexp_replace(CAST(a AS STRING), '\\\\.0$', '')";
+    if (type instanceof ArrayType)
+      return "concat('{', array_join(transform(a, x -> CAST(x AS STRING)), ',', 'NULL'), '}')";
+    return "CAST(a AS STRING)";
+  }
+
+  /** Text as functions such as concat make it, which is shorter for booleans. */
+  private static String output(DataType type) {
+    return type instanceof BooleanType
+        ? "CASE WHEN a THEN 't' WHEN NOT a THEN 'f' END"
+        : text(type);
+  }
+
+  private static String numeric(DataType type) {
+    if (type instanceof DecimalType) return "a";
+    return isIntegral(type) ? "CAST(a AS DECIMAL(38, 0))" : "CAST(a AS DECIMAL(38, 10))";
+  }
+
+  /** Rounds to the nearest integer; halves of floating-point numbers go to the even one. */
+  private static String integer(DataType type) {
+    if (isFloating(type)) return "rint(a)";
+    if (type instanceof DecimalType) return "round(a, 0)";
+    return type instanceof BooleanType || type instanceof StringType ? "CAST(a AS BIGINT)" : "a";
+  }
+}

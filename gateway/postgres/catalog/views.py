@@ -1,0 +1,176 @@
+"""The catalog's relations that are queries of others: system views, and `information_schema` as PostgreSQL has it.
+
+A relation that is in neither this table nor `rows.py` has PostgreSQL's columns and no rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_TYPE_NAMES = """CASE WHEN t.typcategory = 'A' THEN 'ARRAY' ELSE pgf_format_type(a.atttypid, NULL) END"""
+
+# Relations that hold columns, and the ones that hold keys: these open the tables.
+COLUMNS, KEYS = "pg_catalog.pg_attribute", "pg_catalog.pg_constraint"
+
+# Relation → relations that it reads, and its query; columns that the query lacks are NULL.
+VIEWS: Mapping[str, tuple[str, str]] = {
+    "pg_catalog.pg_tables": (
+        "pg_class pg_namespace",
+        """SELECT n.nspname AS schemaname, c.relname AS tablename, pgf_pg_get_userbyid(c.relowner) AS tableowner,
+            c.relhasindex AS hasindexes, c.relhasrules AS hasrules, c.relhastriggers AS hastriggers,
+            c.relrowsecurity AS rowsecurity
+        FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+        WHERE c.relkind IN ('r', 'p')""",
+    ),
+    "pg_catalog.pg_views": (
+        "pg_class pg_namespace",
+        """SELECT n.nspname AS schemaname, c.relname AS viewname, pgf_pg_get_userbyid(c.relowner) AS viewowner
+        FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+        WHERE c.relkind = 'v'""",
+    ),
+    "pg_catalog.pg_indexes": (
+        "pg_class pg_namespace pg_index",
+        """SELECT n.nspname AS schemaname, c.relname AS tablename, i.relname AS indexname,
+            pgf_pg_get_indexdef(i.oid) AS indexdef
+        FROM "pg_catalog.pg_index" x JOIN "pg_catalog.pg_class" c ON c.oid = x.indrelid
+        JOIN "pg_catalog.pg_class" i ON i.oid = x.indexrelid
+        JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace""",
+    ),
+    "pg_catalog.pg_roles": (
+        "pg_authid",
+        """SELECT oid, rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication,
+            rolconnlimit, '********' AS rolpassword, rolbypassrls FROM "pg_catalog.pg_authid" """,
+    ),
+    "pg_catalog.pg_user": (
+        "pg_authid",
+        """SELECT rolname AS usename, oid AS usesysid, rolcreatedb AS usecreatedb, rolsuper AS usesuper,
+            rolreplication AS userepl, rolbypassrls AS usebypassrls, '********' AS passwd
+        FROM "pg_catalog.pg_authid" WHERE rolcanlogin""",
+    ),
+    "pg_catalog.pg_stat_user_tables": (
+        "pg_class pg_namespace",
+        """SELECT c.oid AS relid, n.nspname AS schemaname, c.relname
+        FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+        WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema')""",
+    ),
+    "information_schema.information_schema_catalog_name": (
+        "",
+        "SELECT pgf_current_database() AS catalog_name",
+    ),
+    "information_schema.schemata": (
+        "pg_namespace",
+        """SELECT pgf_current_database() AS catalog_name, n.nspname AS schema_name,
+            pgf_pg_get_userbyid(n.nspowner) AS schema_owner FROM "pg_catalog.pg_namespace" n""",
+    ),
+    "information_schema.tables": (
+        "pg_class pg_namespace",
+        """SELECT pgf_current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+            CASE c.relkind WHEN 'v' THEN 'VIEW' ELSE 'BASE TABLE' END AS table_type,
+            CASE c.relkind WHEN 'v' THEN 'NO' ELSE 'YES' END AS is_insertable_into, 'NO' AS is_typed
+        FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+        WHERE c.relkind IN ('r', 'v', 'f', 'p')""",
+    ),
+    "information_schema.views": (
+        "pg_class pg_namespace",
+        """SELECT pgf_current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+            'NONE' AS check_option, 'NO' AS is_updatable, 'NO' AS is_insertable_into, 'NO' AS is_trigger_updatable,
+            'NO' AS is_trigger_deletable, 'NO' AS is_trigger_insertable_into
+        FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+        WHERE c.relkind = 'v'""",
+    ),
+    "information_schema.columns": (
+        "pg_class pg_namespace pg_attribute pg_type pg_attrdef",
+        f"""SELECT pgf_current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+            a.attname AS column_name, a.attnum AS ordinal_position, d.adbin AS column_default,
+            CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable, {_TYPE_NAMES} AS data_type,
+            CASE WHEN t.typname IN ('varchar', 'bpchar') AND a.atttypmod > 4 THEN a.atttypmod - 4 END
+                AS character_maximum_length,
+            CASE WHEN t.typname IN ('text', 'varchar', 'bpchar') THEN
+                CASE WHEN a.atttypmod > 4 THEN (a.atttypmod - 4) * 4 ELSE 1073741824 END END AS character_octet_length,
+            CASE t.typname WHEN 'int2' THEN 16 WHEN 'int4' THEN 32 WHEN 'int8' THEN 64 WHEN 'float4' THEN 24
+                WHEN 'float8' THEN 53 WHEN 'numeric' THEN CASE WHEN a.atttypmod > 4 THEN (a.atttypmod - 4) >> 16 END
+                END AS numeric_precision,
+            CASE WHEN t.typname IN ('int2', 'int4', 'int8', 'float4', 'float8') THEN 2 WHEN t.typname = 'numeric'
+                THEN 10 END AS numeric_precision_radix,
+            CASE WHEN t.typname IN ('int2', 'int4', 'int8') THEN 0 WHEN t.typname = 'numeric' AND a.atttypmod > 4
+                THEN (a.atttypmod - 4) & 65535 END AS numeric_scale,
+            CASE WHEN t.typname IN ('timestamp', 'timestamptz', 'time', 'timetz', 'interval') THEN 6
+                WHEN t.typname = 'date' THEN 0 END AS datetime_precision,
+            pgf_current_database() AS udt_catalog, 'pg_catalog' AS udt_schema, t.typname AS udt_name,
+            a.attnum::VARCHAR AS dtd_identifier, 'NO' AS is_self_referencing, 'NO' AS is_identity,
+            'NO' AS identity_cycle, 'NEVER' AS is_generated,
+            CASE c.relkind WHEN 'v' THEN 'NO' ELSE 'YES' END AS is_updatable
+        FROM "pg_catalog.pg_attribute" a JOIN "pg_catalog.pg_class" c ON c.oid = a.attrelid
+        JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+        JOIN "pg_catalog.pg_type" t ON t.oid = a.atttypid
+        LEFT JOIN "pg_catalog.pg_attrdef" d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+        WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p')""",
+    ),
+    "information_schema.table_constraints": (
+        "pg_class pg_namespace pg_constraint",
+        """SELECT pgf_current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+            k.conname AS constraint_name, pgf_current_database() AS table_catalog, n.nspname AS table_schema,
+            c.relname AS table_name,
+            CASE k.contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'f' THEN 'FOREIGN KEY' END AS constraint_type,
+            'NO' AS is_deferrable, 'NO' AS initially_deferred, 'YES' AS enforced
+        FROM "pg_catalog.pg_constraint" k JOIN "pg_catalog.pg_class" c ON c.oid = k.conrelid
+        JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace""",
+    ),
+    "information_schema.key_column_usage": (
+        "pg_class pg_namespace pg_constraint pg_attribute",
+        """SELECT pgf_current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+            k.conname AS constraint_name, pgf_current_database() AS table_catalog, n.nspname AS table_schema,
+            c.relname AS table_name, a.attname AS column_name, k.place AS ordinal_position,
+            CASE k.contype WHEN 'f' THEN k.place END AS position_in_unique_constraint
+        FROM (SELECT conname, contype, conrelid, unnest(conkey) AS number, generate_subscripts(conkey, 1) AS place
+            FROM "pg_catalog.pg_constraint") k JOIN "pg_catalog.pg_class" c ON c.oid = k.conrelid
+        JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+        JOIN "pg_catalog.pg_attribute" a ON a.attrelid = c.oid AND a.attnum = k.number""",
+    ),
+    "information_schema.constraint_column_usage": (
+        "pg_class pg_namespace pg_constraint pg_attribute",
+        """SELECT pgf_current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+            a.attname AS column_name, pgf_current_database() AS constraint_catalog,
+            n.nspname AS constraint_schema, k.conname AS constraint_name
+        FROM (SELECT conname, CASE contype WHEN 'f' THEN confrelid ELSE conrelid END AS relation,
+            unnest(CASE contype WHEN 'f' THEN confkey ELSE conkey END) AS number
+            FROM "pg_catalog.pg_constraint") k JOIN "pg_catalog.pg_class" c ON c.oid = k.relation
+        JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+        JOIN "pg_catalog.pg_attribute" a ON a.attrelid = c.oid AND a.attnum = k.number""",
+    ),
+    "information_schema.constraint_table_usage": (
+        "pg_class pg_namespace pg_constraint",
+        """SELECT pgf_current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+            pgf_current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+            k.conname AS constraint_name
+        FROM "pg_catalog.pg_constraint" k JOIN "pg_catalog.pg_class" c
+            ON c.oid = CASE k.contype WHEN 'f' THEN k.confrelid ELSE k.conrelid END
+        JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace""",
+    ),
+    "information_schema.referential_constraints": (
+        "pg_class pg_namespace pg_constraint",
+        """SELECT pgf_current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+            k.conname AS constraint_name, pgf_current_database() AS unique_constraint_catalog,
+            pn.nspname AS unique_constraint_schema, p.conname AS unique_constraint_name, 'NONE' AS match_option,
+            'NO ACTION' AS update_rule, 'NO ACTION' AS delete_rule
+        FROM "pg_catalog.pg_constraint" k JOIN "pg_catalog.pg_namespace" n ON n.oid = k.connamespace
+        LEFT JOIN "pg_catalog.pg_constraint" p ON p.conrelid = k.confrelid AND p.contype = 'p'
+        LEFT JOIN "pg_catalog.pg_namespace" pn ON pn.oid = p.connamespace WHERE k.contype = 'f'""",
+    ),
+    "information_schema.character_sets": (
+        "",
+        """SELECT NULL AS character_set_catalog, 'UTF8' AS character_set_name, 'UCS' AS character_repertoire,
+            'UTF8' AS form_of_use, pgf_current_database() AS default_collate_catalog,
+            'pg_catalog' AS default_collate_schema, 'C.UTF-8' AS default_collate_name""",
+    ),
+    "information_schema.enabled_roles": ("pg_authid", 'SELECT rolname AS role_name FROM "pg_catalog.pg_authid"'),
+    "information_schema.table_privileges": (
+        "pg_class pg_namespace",
+        """SELECT pgf_pg_get_userbyid(c.relowner) AS grantor,
+            (SELECT value FROM pgf_session WHERE name = 'user') AS grantee,
+            pgf_current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+            'SELECT' AS privilege_type, 'NO' AS is_grantable, 'YES' AS with_hierarchy
+        FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+        WHERE c.relkind IN ('r', 'v')""",
+    ),
+}

@@ -1,0 +1,135 @@
+"""PostgreSQL's dialect on Spark: answers are PostgreSQL's, and what cannot be translated is rejected with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
+from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
+from engine.runtime.sql_dialect import SqlDialect
+from engine.spark.session import SparkDriver
+from engine.sql.postgres.translate import translate
+from tests.engine.sql.postgres.dialect_cases import (
+    Refusal,
+    answers,
+    comparable,
+    queries,
+    refusals,
+    spark_statements,
+)
+
+ANN = Identity("ann")
+# `make test` runs each third query.
+_STEP = 3
+CASES = [
+    pytest.param(text, answer, id=text[:70], marks=pytest.mark.slow if number % _STEP else ())
+    for number, (text, answer) in enumerate(zip(queries(), answers(), strict=True))
+]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[LakeSession]:
+    lake = tmp_path_factory.mktemp("lake")
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+    opened = engine.open_session(ANN, settings={}, catalog=None, schema=None)
+    for statement in spark_statements():
+        for _ in opened.execute(statement, StatementRequest(identity=ANN)).batches():
+            pass
+    yield opened
+    opened.close()
+
+
+def _run(session: LakeSession, text: str) -> tuple[list[str], list[tuple[object, ...]]]:
+    stream = session.execute(text, StatementRequest(identity=ANN, dialect=SqlDialect.POSTGRES))
+    rows = [row for batch in stream.batches() for row in zip(*(c.to_pylist() for c in batch.columns), strict=True)]
+    return list(stream.schema.names), rows
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES)
+def test_query_has_postgresqls_labels_and_rows(session: LakeSession, text: str, expected: dict[str, object]) -> None:
+    labels, rows = _run(session, text)
+    assert comparable(text, rows) == expected["rows"]
+    assert labels == expected["labels"]
+
+
+@pytest.mark.parametrize("refusal", refusals(), ids=lambda refusal: refusal.text[:60])
+def test_construct_without_equivalent_gets_0a000_with_its_place(refusal: Refusal) -> None:
+    with pytest.raises(SqlError) as raised:
+        translate(refusal.text)
+    assert raised.value.sqlstate == "0A000"
+    position = raised.value.position
+    assert position is not None and (position.line, position.column) == (1, refusal.offset + 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("select id frm numbers where", 15),
+        ("select a, from numbers", 11),
+        ("select * from numbers where (a = 1", 35),
+        ("select 'open", 1),
+        ("select 1; select 2", 9),
+    ],
+)
+def test_syntax_error_has_its_place(text: str, column: int) -> None:
+    with pytest.raises(SqlError) as raised:
+        translate(text)
+    assert raised.value.sqlstate == "42601"
+    assert raised.value.position is not None and raised.value.position.column == column
+
+
+@pytest.mark.parametrize(
+    ("text", "sqlstate", "word"),
+    [
+        ("select id,\n  nosuch + 5/2 from numbers", "42703", "nosuch"),
+        ("select count(*) from numbers where nosuch = 1", "42703", "nosuch"),
+        ("select id from nosuch_table", "42P01", "nosuch_table"),
+        ("select id, nosuch_function(id) from numbers", "42883", "nosuch_function"),
+    ],
+)
+def test_error_of_spark_has_its_place_in_the_users_text(
+    session: LakeSession, text: str, sqlstate: str, word: str
+) -> None:
+    with pytest.raises(SqlError) as raised:
+        _run(session, text)
+    assert raised.value.sqlstate == sqlstate
+    position = raised.value.position
+    assert position is not None
+    assert text.splitlines()[position.line - 1][position.column - 1 :].startswith(word)
+
+
+def test_parameters_become_named_markers(session: LakeSession) -> None:
+    parameters = (
+        Parameter(value="2", sql_type="int", name="p1"),
+        Parameter(value="x", name="p2"),
+        Parameter(value=None, sql_type="int", name="p3"),
+    )
+    request = StatementRequest(identity=ANN, dialect=SqlDialect.POSTGRES)
+    text = "select id, $2 || 'y' as t, $3::int as n from numbers where id = $1 limit $1"
+    batches = session.execute(text, request, parameters).batches()
+    assert [row for batch in batches for row in batch.to_pylist()] == [{"id": 2, "t": "xy", "n": None}]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('insert into "T" ("a b") values (\'x\\y\')', "insert into `T` (`a b`) VALUES ('x\\\\y')"),
+        ("update t set a = $1 where b = 'c\\d'", "update t set a = :p1 where b = 'c\\\\d'"),
+        ("insert into t select 5/2", "insert into t SELECT pg_divide(5, 2) AS `?column?`"),
+        ('delete from "T" where "x y" = 1', "delete from `T` where `x y` = 1"),
+        ("show tables", "show tables"),
+        ("create table t as select a / b as c from u", "create table t as SELECT pg_divide(`a`, `b`) AS `c` FROM `u`"),
+    ],
+)
+def test_statement_that_is_no_query_has_names_and_constants_of_spark(text: str, expected: str) -> None:
+    assert translate(text) == expected
+
+
+def test_other_dialect_does_not_change_sparks(session: LakeSession) -> None:
+    stream = session.execute("select 5/2", StatementRequest(identity=ANN))
+    assert [row for batch in stream.batches() for row in batch.to_pylist()] == [{"(5 / 2)": 2.5}]
