@@ -1,4 +1,4 @@
-"""The protocol's messages: start, simple and extended queries, errors, portals, settings, blocks and cancel requests."""
+"""The protocol's messages: start, both query protocols, errors, portals, settings, blocks and cancel requests."""
 
 from __future__ import annotations
 
