@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, assert_never
 
 from catalog.conditions import (
@@ -26,16 +27,20 @@ from catalog.conditions import (
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.settings import TIME_ZONE as ENGINE_ZONE
+from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass
+from engine.sql.postgres.scopes import CatalogSession
 from engine.sql.postgres_text import SPARK_TYPES
 from engine.statements.session.statement import ResetSetting, SetSetting, UseSchema
 from gateway.postgres import commands as c
 from gateway.postgres.blocks import Block, BlockState
+from gateway.postgres.client_catalog import ClientCatalog, catalog_columns
 from gateway.postgres.cursors import Cursor, fetched
-from gateway.postgres.fixed_answers import FIXED_TYPES, Answers, SystemCatalog, columns_of_calls
+from gateway.postgres.fixed_answers import FIXED_TYPES, Answers, columns_of_calls
 from gateway.postgres.inference import Inference
 from gateway.postgres.results import (
     FixedResult,
@@ -48,7 +53,7 @@ from gateway.postgres.results import (
 from gateway.postgres.settings import SEARCH_PATH, TIME_ZONE, VERSION_TEXT, Parameters
 from gateway.postgres.staged_rows import StagedRows, can_stage
 from gateway.postgres.statements import Prepared, SentStatement, read_statement
-from gateway.postgres.types import TEXT, Column, pg_type
+from gateway.postgres.types import TEXT, TYPES, Column, pg_type
 from gateway.postgres.writing import prepare_target, write_rows
 from gateway.registry import Registry
 from gateway.sessions.operation import Operation
@@ -68,6 +73,7 @@ class Opening:
     origin: Origin
     catalog: str | None
     parameters: Parameters
+    dialect: SqlDialect = SqlDialect.SPARK
 
 
 @dataclass(slots=True)
@@ -80,7 +86,7 @@ class Client:
     opening: Opening
     watching: Callable[[Callable[[], None]], AbstractContextManager[None]]
     process_id: int = 0
-    catalog: SystemCatalog | None = None
+    catalog: ClientCatalog = field(init=False)
     session: Session = field(init=False)
     block: Block = field(default_factory=Block)
     statements: dict[str, Prepared] = field(default_factory=dict)
@@ -113,9 +119,11 @@ class Client:
         )
         self._mark = self.session.engine_session.state_mark
         self.inference = Inference(self._described, self._explained)
+        self.catalog = ClientCatalog(self.session.identity, self._listed, self._catalog_session)
 
     def close(self) -> None:
         self.block.end()
+        self.catalog.close()
         self.registry.close_session(self.session.id, self.session.identity)
 
     def cancel(self) -> None:
@@ -129,7 +137,7 @@ class Client:
 
     def read(self, text: str, whole: str, offset: int = 0) -> SentStatement:
         """Reads one statement of the text `whole`."""
-        return read_statement(text, whole, offset, self.answers)
+        return read_statement(text, whole, offset, self.answers, self.opening.dialect)
 
     def run(self, statement: SentStatement, parameters: Sequence[Parameter] = ()) -> Result:
         """Starts a statement; returns its result. Raises its error."""
@@ -139,8 +147,8 @@ class Client:
             return self._command(statement.command, statement)
         if statement.calls:
             return self._answer_calls(statement)
-        if self.catalog is not None and (table := self.catalog.answer(statement.text, parameters)) is not None:
-            return FixedResult(_catalog_columns(table), table)
+        if statement.may_be_of_catalog and (result := self._answer_from_catalog(statement, parameters)) is not None:
+            return result
         if statement.insert is not None and self.block.is_open and can_stage(parameters):
             return self.stage(statement, parameters)
         if self.block.is_open and statement.kind not in (StatementClass.READ, StatementClass.METADATA):
@@ -151,29 +159,35 @@ class Client:
         """Runs a statement of the engine."""
         if statement.kind not in (StatementClass.READ, StatementClass.METADATA):
             self.inference.forget()
+            self.catalog.forget()
         operation = self.session.execute(
             statement.text,
             parameters=parameters,
             timeout_s=self.parameters.statement_timeout_s,
-            wanted=self._wanted(streams=True),
+            wanted=self._wanted(streams=True, dialect=statement.dialect),
         )
         self._await(operation)
         return OperationResult(self.session, operation, statement.text)
 
-    def _wanted(self, *, streams: bool) -> WantedResult:
-        if not self.block.is_open:
-            return WantedResult(streams=streams)
-        return WantedResult(streams=streams, block=self.block.engine, within=self.block.within)
+    def _wanted(self, *, streams: bool, dialect: SqlDialect = SqlDialect.SPARK) -> WantedResult:
+        block = self.block if self.block.is_open else None
+
+        def within(request: StatementRequest) -> StatementRequest:
+            request = replace(request, dialect=dialect)
+            return request if block is None else block.within(request)
+
+        return WantedResult(streams=streams, block=None if block is None else block.engine, within=within)
 
     def _change_in_block(self, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
         """Runs a statement that may change something; its change waits at its commit for the block's end."""
         self.write_staged_rows()
         self.inference.forget()
+        self.catalog.forget()
         operation = self.session.execute(
             statement.text,
             parameters=parameters,
             timeout_s=self.parameters.statement_timeout_s,
-            wanted=self._wanted(streams=False),
+            wanted=self._wanted(streams=False, dialect=statement.dialect),
         )
         if (waiting := self._await_change(operation)) is None:
             return OperationResult(self.session, operation, statement.text)
@@ -262,12 +276,12 @@ class Client:
         finally:
             self.session.forget(operation)
 
-    def _described(self, text: str, parameters: Sequence[Parameter]) -> list[tuple[str, str]]:
-        rows = self.rows_of(self.session.describe(text, parameters))
+    def _described(self, text: str, parameters: Sequence[Parameter], dialect: SqlDialect) -> list[tuple[str, str]]:
+        rows = self.rows_of(self.session.describe(text, parameters, lambda request: replace(request, dialect=dialect)))
         return [(row["col_name"], row["data_type"]) for row in rows]
 
-    def _explained(self, text: str, parameters: Sequence[Parameter]) -> str:
-        rows = self.rows_of(self.session.explain(text, parameters))
+    def _explained(self, text: str, parameters: Sequence[Parameter], dialect: SqlDialect) -> str:
+        rows = self.rows_of(self.session.explain(text, parameters, lambda request: replace(request, dialect=dialect)))
         return "\n".join(str(value) for row in rows for value in row.values())
 
     # ---------------------------------------------------------------------------------------- prepared statements
@@ -290,7 +304,11 @@ class Client:
         """Finds the types of the parameters that the client has not named."""
         if prepared.is_inferred or 0 not in prepared.oids:
             return
-        prepared.oids[:] = self.inference.oids(prepared.statement, prepared.oids)
+        if (described := self._described_by_catalog(prepared)) is not None:
+            found = described[1]
+            prepared.oids[:] = [oid or found[index] for index, oid in enumerate(prepared.oids)]
+        else:
+            prepared.oids[:] = self.inference.oids(prepared.statement, prepared.oids)
         prepared.is_inferred = True
 
     def columns(self, prepared: Prepared) -> Sequence[Column] | None:
@@ -309,8 +327,8 @@ class Client:
                 return self.columns(self.prepared(name))
             case _:  # commands without rows
                 return None
-        if self.catalog is not None and (found := self.catalog.describe(statement.text)) is not None:
-            return found[0]
+        if (described := self._described_by_catalog(prepared)) is not None:
+            return described[0]
         if statement.is_query:
             return self.inference.columns(statement, prepared.oids)
         if statement.kind is StatementClass.METADATA or statement.text.lstrip()[:7].upper() == "EXPLAIN":
@@ -318,6 +336,37 @@ class Client:
             result.close()
             return result.columns
         return None
+
+    def _described_by_catalog(self, prepared: Prepared) -> tuple[Sequence[Column], Sequence[int]] | None:
+        statement = prepared.statement
+        if not statement.may_be_of_catalog:
+            return None
+        names = [TYPES[oid].name if oid in TYPES and TYPES[oid].element is None else "" for oid in prepared.oids]
+        return self.catalog.describe(statement.source, names)
+
+    def _answer_from_catalog(self, statement: SentStatement, parameters: Sequence[Parameter]) -> Result | None:
+        answer = self.catalog.answer(statement.source, parameters)
+        if answer is None:
+            return None
+        for name, value in answer.settings:
+            self._set(c.SetParameter(name, value))
+        return FixedResult(catalog_columns(answer.columns, answer.rows), answer.rows)
+
+    def _catalog_session(self) -> CatalogSession:
+        engine = self.session.engine_session
+        settings = {name.lower(): value for name, value in self.parameters.all()}
+        settings |= {"version": VERSION_TEXT, "backend_pid": str(self.process_id)}
+        return CatalogSession(
+            self.session.identity.principal, engine.current_catalog, engine.current_schema, MappingProxyType(settings)
+        )
+
+    def _listed(self, statement: Statement) -> Any:
+        operation = self.session.request(statement)
+        self._await(operation)
+        try:
+            return operation.page(0, 1 << 40).rows
+        finally:
+            self.session.forget(operation)
 
     # --------------------------------------------------------------------------------------------------- commands
 
@@ -498,6 +547,7 @@ class Client:
             self.statements.clear()
             self.parameters.restore({})
             old = self.session
+            self.catalog.close()
             self._open()
             self.registry.close_session(old.id, old.identity)
         return completed(f"DISCARD {kind}")
@@ -596,7 +646,3 @@ def _first_schema(path: str) -> str | None:
 def _named_oid(name: str) -> int:
     folded = name.strip().lower()
     return pg_type(SPARK_TYPES.get(folded, folded)).oid
-
-
-def _catalog_columns(table: Any) -> Sequence[Column]:
-    return [Column(one.name, TEXT) for one in table.schema]

@@ -1,8 +1,7 @@
 """Queries that the front end answers from the connection: version(), set_config() and others that drivers send at their
-start, and the interface of the system catalog.
+start.
 
-Only a SELECT whose items are all such calls, without a FROM clause, is answered here. Other queries of PostgreSQL's
-catalog are :class:`SystemCatalog`'s; those that it does not answer are the engine's.
+Only a SELECT whose items are all such calls, without a FROM clause, is answered here.
 """
 
 from __future__ import annotations
@@ -10,11 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-import pyarrow as pa
-
-from engine.runtime.parameters import Parameter
 from gateway.postgres.types import BOOL, INT4, NAME, TEXT, VOID, Column, PgType
 
 _CALL = re.compile(
@@ -25,18 +20,6 @@ _CALL = re.compile(
 _SELECT = re.compile(r"\s*select\s+(?P<items>.+?)\s*;?\s*", re.IGNORECASE | re.DOTALL)
 _TEXT_MAX = 2_000
 _ARGUMENT = re.compile(r"'((?:[^']|'')*)'|(true|false)", re.IGNORECASE)
-
-
-class SystemCatalog(Protocol):
-    """PostgreSQL's catalog, as far as the session's principal may see it."""
-
-    def answer(self, text: str, parameters: Sequence[Parameter]) -> pa.Table | None:
-        """Returns the rows of a query about the catalog; None for another statement."""
-        ...
-
-    def describe(self, text: str) -> tuple[Sequence[Column], Sequence[int]] | None:
-        """Returns the columns and the parameters' types of a query about the catalog; None for another statement."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

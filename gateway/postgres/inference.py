@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from catalog.conditions import PostgresFeatureNotSupported
 from catalog.errors import SqlError
 from engine.runtime.parameters import Parameter
+from engine.runtime.sql_dialect import SqlDialect
 from engine.sql.postgres_text import MARKER_PREFIX, InsertText, limit_markers
 from gateway.postgres.parameters import parameter
 from gateway.postgres.statements import SentStatement
 from gateway.postgres.types import INT8, TEXT, Column, pg_type, spark_type
 
-Describe = Callable[[str, Sequence[Parameter]], list[tuple[str, str]]]
-Explain = Callable[[str, Sequence[Parameter]], str]
+Describe = Callable[[str, Sequence[Parameter], SqlDialect], list[tuple[str, str]]]
+Explain = Callable[[str, Sequence[Parameter], SqlDialect], str]
 _CACHED_MAX = 200
 _PROBE = "gateway_parameter_"
 _CAST_OF_PROBE = re.compile(rf"cast\({_PROBE}([0-9]+)_ as ([a-z_]+(?:\([0-9, ]+\))?)\)")
@@ -53,10 +54,10 @@ class Inference:
 
     def columns(self, statement: SentStatement, oids: Sequence[int]) -> list[Column]:
         """Returns the columns of a query. Raises the error of its analysis."""
-        limits = limit_markers(statement.text)
+        limits = limit_markers(statement.marked)
         nulls = self.nulls(oids)
         nulls = [_one(number) if number in limits else null for number, null in enumerate(nulls, 1)]
-        found = self.describe(statement.text, nulls)
+        found = self.describe(statement.text, nulls, statement.dialect)
         return [Column(name, pg_type(kind), kind) for name, kind in found]
 
     def written_types(self, insert: InsertText, *, is_required: bool = False) -> list[str]:
@@ -64,7 +65,7 @@ class Inference:
         required.
         """
         try:
-            return [kind for _, kind in self.describe(insert.query, ())]
+            return [kind for _, kind in self.describe(insert.query, (), SqlDialect.SPARK)]
         except SqlError:
             if is_required:
                 raise
@@ -85,7 +86,7 @@ class Inference:
 
     def _found(self, statement: SentStatement, given: Sequence[int]) -> list[int]:
         found = dict(enumerate(given, 1))
-        text = statement.text
+        text = statement.marked
         for number in limit_markers(text):
             _note(found, number, INT8.oid)
         for first, kind, second, other in _CASTS.findall(text):
@@ -96,16 +97,16 @@ class Inference:
                 if (marker := statement.insert.marker(index)) is not None:
                     _note(found, marker, pg_type(kind).oid)
         elif 0 in found.values() and statement.kind is not None:
-            self._probe(text, found)
+            self._probe(statement, found)
         return [found[number] or TEXT.oid for number in sorted(found)]
 
-    def _probe(self, text: str, found: dict[int, int]) -> None:
+    def _probe(self, statement: SentStatement, found: dict[int, int]) -> None:
         """Analyzes the text with a distinct string for each unknown parameter. An error about the cast of one of them
         has its type too.
         """
         for _ in range(len(found)):
             try:
-                plans = self.explain(text, _probes(text, found))
+                plans = self.explain(statement.text, _probes(statement.marked, found), statement.dialect)
             except SqlError as error:
                 failed = _FAILED_CAST.search(error.message)
                 if failed is None:  # its own error follows when it is described or run

@@ -33,7 +33,7 @@ from gateway.postgres.connection import Connection
 from gateway.postgres.errors import error_response
 from gateway.postgres.server_zone import ServerZone
 from gateway.postgres.settings import APPLICATION_NAME, TIME_ZONE, Parameters, find_parameter
-from gateway.postgres.startup import BackendKeys, CancelRequest, Startup, read_startup
+from gateway.postgres.startup import BackendKeys, CancelRequest, Startup, read_startup, split_dialect
 from gateway.process.byte_stream import ByteStream, Disconnected
 from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
 from gateway.process.tls import TlsFailed, TlsServer
@@ -240,10 +240,10 @@ class PostgresServer:
         def watching(hang_up: Callable[[], None]) -> AbstractContextManager[None]:
             return self._watch.over(descriptor, hang_up)
 
-        database = startup.parameters.get("database", user)
+        database, dialect = split_dialect(startup.parameters.get("database", user))
         named = None if database in _DEFAULT_DATABASES or database == user else database
         try:
-            return Client(self._registry, Opening(identity, origin, named, parameters), watching)
+            return Client(self._registry, Opening(identity, origin, named, parameters, dialect), watching)
         except SqlError as error:
             if named is not None and error.sqlstate.startswith("42") and error.sqlstate != "42501":
                 raise DatabaseNotFound(named) from error

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from catalog.conditions import PostgresFeatureNotSupported
+from engine.runtime.sql_dialect import SqlDialect
 from gateway.postgres.messages import MalformedMessage, Reader
 from gateway.process.byte_stream import ByteStream, Disconnected
 from gateway.process.tls import POSTGRESQL, TLS_FIRST_BYTE, TlsServer
@@ -134,6 +135,14 @@ def parse_options(text: str) -> dict[str, str]:
             raise PostgresFeatureNotSupported(f"The option {word} of the server", "Use -c name=value.")
         found[name.replace("-", "_") if "." not in name else name] = value
     return found
+
+
+def split_dialect(database: str) -> tuple[str, SqlDialect]:
+    """Returns a database's name, and the dialect that follows it: `name:postgres` is read in PostgreSQL's."""
+    name, colon, dialect = database.rpartition(":")
+    if colon and dialect.lower() in {*SqlDialect}:
+        return name, SqlDialect(dialect.lower())
+    return database, SqlDialect.SPARK
 
 
 class Cancellable(Protocol):

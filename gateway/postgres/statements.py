@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.runtime.parameters import Parameter
+from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.sql.postgres_text import MARKER_PREFIX, AdaptedText, InsertText, adapt_text, limit_markers, parse_insert
 from engine.sql.statement_texts import split_statements
@@ -15,6 +17,11 @@ from gateway.postgres.fixed_answers import Answers, Call, parse_calls
 
 # Longer texts are not read for INSERT's rows, and run by themselves.
 _INSERT_TEXT_MAX = 1 << 20
+# Words of queries of the system catalog. Others without FROM are the engine's, which has most functions too.
+_OF_CATALOG = re.compile(
+    r"(?i)\bpg_\w+|\binformation_schema\b|::\s*\"?reg\w+|\b(?:current_schemas|format_type|has_\w+_privilege)\b"
+    r"|\b(?:obj|col|shobj)_description\b|\b_pg_expandarray\b|\bto_reg\w+|\bcurrent_setting\b|\bset_config\b|\bversion\s*\("
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +33,24 @@ class SentStatement:
     calls: Sequence[Call] = ()
     kind: StatementClass | None = None
     insert: InsertText | None = None
+    dialect: SqlDialect = SqlDialect.SPARK
+    # The text with Spark's markers, whatever the dialect.
+    marked: str = ""
 
     @property
     def text(self) -> str:
         """Returns the text for the engine."""
         return self.sent.adapted.text
+
+    @property
+    def source(self) -> str:
+        """Returns the client's text."""
+        return self.sent.adapted.source
+
+    @property
+    def may_be_of_catalog(self) -> bool:
+        """Returns False for a statement that is certainly not a query of the system catalog."""
+        return self.command is None and self.kind is StatementClass.READ and _OF_CATALOG.search(self.source) is not None
 
     @property
     def markers(self) -> int:
@@ -42,7 +62,7 @@ class SentStatement:
         return self.kind is StatementClass.READ and not self.text.lstrip()[:7].upper().startswith("EXPLAIN")
 
 
-def read_statement(text: str, whole: str, offset: int, known: Answers) -> SentStatement:
+def read_statement(text: str, whole: str, offset: int, known: Answers, dialect: SqlDialect) -> SentStatement:
     """Reads one statement, which begins at `offset` of `whole`. Raises `PostgresFeatureNotSupported`."""
     command = parse_command(text)
     if command is not None:
@@ -53,9 +73,14 @@ def read_statement(text: str, whole: str, offset: int, known: Answers) -> SentSt
     adapted = adapt_text(text)
     kind = class_of(adapted.text)
     is_write = kind is StatementClass.WRITE and len(text) <= _INSERT_TEXT_MAX
-    return SentStatement(
-        SentText(adapted, whole, offset), kind=kind, insert=parse_insert(adapted.text) if is_write else None
-    )
+    insert = parse_insert(adapted.text) if is_write else None
+    marked = adapted.text
+    if dialect is SqlDialect.POSTGRES and insert is None:
+        adapted = AdaptedText(text, text, adapted.markers)
+    else:
+        dialect = SqlDialect.SPARK
+    sent = SentText(adapted, whole, offset)
+    return SentStatement(sent, kind=kind, insert=insert, dialect=dialect, marked=marked)
 
 
 def split_query(text: str) -> list[tuple[str, int]]:
@@ -87,7 +112,7 @@ class Prepared:
 
     def with_limits(self, parameters: Sequence[Parameter]) -> Sequence[Parameter]:
         """Returns the parameters with those of LIMIT and OFFSET as INT, which Spark requires."""
-        limits = {f"{MARKER_PREFIX}{number}" for number in limit_markers(self.statement.text)}
+        limits = {f"{MARKER_PREFIX}{number}" for number in limit_markers(self.statement.marked)}
         if not limits:
             return parameters
         return tuple(replace(one, sql_type="int") if one.name in limits else one for one in parameters)

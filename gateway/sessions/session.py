@@ -191,11 +191,20 @@ class Session:
 
         return self._call(type(statement).__name__, run)
 
-    def describe(self, text: str, parameters: Sequence[Parameter] = ()) -> Operation:
-        """Starts a call that returns the columns of the query `text`, as DESCRIBE QUERY does, without running it."""
+    def describe(
+        self,
+        text: str,
+        parameters: Sequence[Parameter] = (),
+        within: Callable[[StatementRequest], StatementRequest] = lambda request: request,
+    ) -> Operation:
+        """Starts a call that returns the columns of the query `text`, as DESCRIBE QUERY does, without running it;
+        `within` changes its request.
+        """
         _ensure_flat(parameters)
         described = join_texts(("DESCRIBE QUERY ", slice_text(text, 0, len(text))))
-        return self._call("DescribeQuery", lambda request: self.engine_session.execute(described, request, parameters))
+        return self._call(
+            "DescribeQuery", lambda request: self.engine_session.execute(described, within(request), parameters)
+        )
 
     def explain(
         self,

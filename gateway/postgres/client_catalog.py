@@ -1,0 +1,138 @@
+"""The system catalog for the queries of one connection."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+import pyarrow as pa
+
+from engine.runtime.identity import Identity
+from engine.runtime.parameters import Parameter
+from engine.runtime.statement import Statement
+from engine.sql.postgres.scopes import CatalogSession
+from gateway.postgres.catalog.system_catalog import Answer, AnswerColumn, SystemCatalog
+from gateway.postgres.types import TYPES, Column, PgType, pg_type
+
+# Databases in memory at the same time, of all connections; the least recently used is released and filled again.
+DATABASES_MAX = 32
+# Arrow's type of a column → Spark's, for the text of its values.
+_SPARK_TYPES: Mapping[pa.DataType, str] = {
+    pa.bool_(): "boolean",
+    pa.int16(): "smallint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+}
+
+
+@dataclass(slots=True)
+class OpenDatabases:
+    """The catalogs that hold a database, the least recently used first. Thread-safe."""
+
+    _entries: OrderedDict[int, SystemCatalog] = field(default_factory=OrderedDict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def use(self, catalog: SystemCatalog) -> None:
+        with self._lock:
+            self._entries[id(catalog)] = catalog
+            self._entries.move_to_end(id(catalog))
+            left = self._entries.popitem(last=False)[1] if len(self._entries) > DATABASES_MAX else None
+        if left is not None:
+            left.close()
+
+    def remove(self, catalog: SystemCatalog) -> None:
+        with self._lock:
+            self._entries.pop(id(catalog), None)
+        catalog.close()
+
+
+_DATABASES = OpenDatabases()
+
+
+@dataclass(slots=True)
+class ClientCatalog:
+    """Answers a connection's queries of the system catalog. Not thread-safe.
+
+    `run` runs a metadata call with the connection's rights; `session` returns the values that a query may read.
+    """
+
+    identity: Identity
+    run: Callable[[Statement], pa.Table]
+    session: Callable[[], CatalogSession]
+    _catalogs: dict[str, SystemCatalog] = field(default_factory=dict)
+
+    def close(self) -> None:
+        """Releases the databases."""
+        for catalog in self._catalogs.values():
+            _DATABASES.remove(catalog)
+        self._catalogs.clear()
+
+    def forget(self) -> None:
+        """Lists objects again for the next query, after a statement that may have changed them."""
+        for catalog in self._catalogs.values():
+            catalog.forget()
+
+    def answer(self, text: str, parameters: Sequence[Parameter]) -> Answer | None:
+        """Returns the rows of a query of the system catalog; None for another statement. Raises a `SqlError`."""
+        session = self.session()
+        catalog = self._catalog(session)
+        found = catalog.answer(
+            text, session, [_text(one) for one in parameters], [_type_name(one) for one in parameters]
+        )
+        if found is not None:
+            _DATABASES.use(catalog)
+        return found
+
+    def describe(self, text: str, type_names: Sequence[str]) -> tuple[Sequence[Column], Sequence[int]] | None:
+        """Returns the columns, and the oids of the parameters' types; None for a statement that is not a query of the
+        system catalog. `type_names` are empty for types to infer.
+        """
+        session = self.session()
+        found = self._catalog(session).describe(text, session, type_names)
+        return None if found is None else (catalog_columns(found.columns, None), found.parameter_oids)
+
+    def _catalog(self, session: CatalogSession) -> SystemCatalog:
+        if session.database not in self._catalogs:
+            made = SystemCatalog(self.run, user=self.identity.principal, database=session.database)
+            self._catalogs[session.database] = made
+        return self._catalogs[session.database]
+
+
+def catalog_columns(columns: Sequence[AnswerColumn], rows: pa.Table | None) -> list[Column]:
+    """Returns an answer's columns; without `rows`, only their names and types are right."""
+    fields = [None] * len(columns) if rows is None else [column.type for column in rows.columns]
+    return [
+        Column(
+            column.label,
+            TYPES.get(column.type_oid) or PgType(column.type_name, column.type_oid, 0),
+            "string" if kind is None else _spark_type(kind),
+        )
+        for column, kind in zip(columns, fields, strict=True)
+    ]
+
+
+def _spark_type(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"array<{_spark_type(kind.value_type)}>"
+    return _SPARK_TYPES.get(kind, "string")
+
+
+def _type_name(parameter: Parameter) -> str:
+    found = pg_type(parameter.sql_type)
+    return f"{found.element.name}[]" if found.element is not None else found.name
+
+
+def _text(parameter: Parameter) -> str | None:
+    if parameter.members is None:
+        return parameter.value
+    cells = ["NULL" if one.value is None else _quoted(one.value) for one in parameter.members]
+    return "{" + ",".join(cells) + "}"
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
