@@ -50,6 +50,8 @@ class Block:
     # Full name of the table that the staged rows are for.
     written: str = ""
     engine: TransactionBlock = field(default_factory=TransactionBlock)
+    # The rows that the first change has written, and their table: a savepoint before it has them.
+    _first: tuple[StagedRows, str] | None = None
     # The statement that waits at its commit, and how many changes it makes.
     change: Operation | None = None
     changes: int = 0
@@ -64,14 +66,17 @@ class Block:
 
     def end(self) -> None:
         """Ends the block; what was staged is dropped."""
-        self.drop_rows()
+        for rows in (self.staged, None if self._first is None else self._first[0]):
+            if rows is not None:
+                rows.close()
+        self.staged, self.written, self._first = None, "", None
         self._cancel_change()
         self.state, self._savepoints = BlockState.IDLE, []
 
-    def drop_rows(self) -> None:
-        """Drops the rows that are staged here."""
-        if self.staged is not None:
-            self.staged.close()
+    def note_written(self) -> None:
+        """Records that the staged rows became a change of the engine's block."""
+        if self.staged is not None and self._first is None and self._savepoints:
+            self._first = self.staged, self.written
         self.staged, self.written = None, ""
 
     def _cancel_change(self) -> None:
@@ -135,8 +140,9 @@ class Block:
             raise BlockNotSupported("a part of the rows cannot be dropped, since another statement followed them")
         if self.changes != savepoint.changes:
             self._cancel_change()
-            self.drop_rows()  # they followed the change, or were written with it
-        elif self.staged is not None:
+            self.staged, self.written = self._first if self._first is not None else (None, "")
+            self._first = None
+        if self.staged is not None:
             self.staged.cut(savepoint.rows)
         if not self.changes:  # a failed change counts in the engine's block
             self.engine = TransactionBlock(self.engine.versions)

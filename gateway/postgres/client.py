@@ -213,7 +213,7 @@ class Client:
         staged = self.block.staged
         if staged is not None and staged.count:
             self.write(staged)
-        self.block.drop_rows()
+        self.block.note_written()
 
     def _commit_change(self) -> None:
         """Lets the waiting change commit. Raises its error."""

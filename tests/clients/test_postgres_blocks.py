@@ -135,6 +135,30 @@ def test_savepoint_drops_what_followed_it(client: psycopg.Connection, other: psy
     assert rows(other) == [(1, "a"), (2, "b"), (3, "c")]
 
 
+def test_savepoint_has_the_rows_before_it(client: psycopg.Connection, other: psycopg.Connection) -> None:
+    """Staged rows are written before the next statement, which is in the savepoint."""
+    client.execute("INSERT INTO blocks VALUES (3, 'c')")
+    for text in ("UPDATE blocks SET s = 'x'", "INSERT INTO blocks_other VALUES (1, 'a')", "SELECT * FROM blocks"):
+        with pytest.raises(psycopg.errors.FeatureNotSupported), client.transaction():
+            client.execute(text)
+    with pytest.raises(ValueError, match="undone"), client.transaction():
+        client.execute("INSERT INTO blocks SELECT 4, 'd'")
+        raise ValueError("undone")
+    client.execute("INSERT INTO blocks VALUES (5, 'e')")
+    client.commit()
+    assert rows(other) == [(1, "a"), (2, "b"), (3, "c"), (5, "e")]
+
+
+def test_savepoint_within_a_change_is_rejected(client: psycopg.Connection, other: psycopg.Connection) -> None:
+    client.execute("INSERT INTO blocks SELECT 3, 'c'")
+    client.execute("SAVEPOINT a")
+    client.execute("INSERT INTO blocks SELECT 4, 'd'")
+    with pytest.raises(psycopg.errors.FeatureNotSupported):
+        client.execute("ROLLBACK TO SAVEPOINT a")
+    client.rollback()
+    assert rows(other) == [(1, "a"), (2, "b")]
+
+
 @pytest.mark.parametrize("text", ["CREATE TABLE blocks_made (id INT)", "CREATE VIEW blocks_made AS SELECT 1 AS id"])
 def test_definition_is_there_after_commit_alone(
     client: psycopg.Connection, other: psycopg.Connection, text: str

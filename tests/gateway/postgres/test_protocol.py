@@ -234,15 +234,6 @@ def test_savepoint_ends_the_failure_of_a_block(wire: Wire) -> None:
     assert error_of(wire.query("ROLLBACK TO b"))["C"] == "3B001"
 
 
-def test_other_writes_in_a_block_name_autocommit(lab: Lab, wire: Wire) -> None:
-    lab.engine.answers["UPDATE t SET a = 1"] = modifies(1)
-    wire.query("BEGIN")
-    found = error_of(wire.query("UPDATE t SET a = 1"))
-    assert found["C"] == "0A000" and "autocommit" in found["H"]
-    wire.query("ROLLBACK")
-    assert tags(wire.query("UPDATE t SET a = 1")) == ["UPDATE 1"]
-
-
 def test_setting_of_a_block_ends_with_it(wire: Wire) -> None:
     wire.query("BEGIN; SET LOCAL lock_timeout = 5; COMMIT")
     assert cells(wire.query("SHOW lock_timeout")) == [[b"0"]]
