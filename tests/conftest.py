@@ -29,6 +29,7 @@ from tests.paths import (
     MAY_MOUNT,
     MINIO,
     PROMTOOL,
+    PSQL,
     SLAPD,
     SYSTEMD_ANALYZE,
     TESTDATA,
@@ -55,6 +56,7 @@ _THERE = {
     "minio": MINIO is not None,
     "helm": HELM is not None,
     "haproxy": HAPROXY is not None,
+    "psql": PSQL is not None,
     "promtool": PROMTOOL is not None,
     "systemd": SYSTEMD_ANALYZE is not None,
 }
@@ -66,6 +68,7 @@ _REASONS = {
     "mounts": "on disks that are read-only or full were left out: mounting a file system is not permitted here.",
     "minio": "with MinIO were left out: it is built by make test-slow, where Go is installed.",
     "helm": "of the Helm chart were left out: Helm is built by make helm, where Go is installed.",
+    "psql": "with psql were left out: no psql (apt-get install postgresql-client).",
     "haproxy": "with HAProxy were left out: no haproxy (apt-get install haproxy).",
     "systemd": "of units were left out: no systemd-analyze (apt-get install systemd).",
     "promtool": "of alerts were left out: no promtool (apt-get install prometheus).",
