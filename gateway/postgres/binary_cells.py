@@ -52,8 +52,8 @@ _DTYPES: Mapping[int, tuple[str, pa.DataType]] = MappingProxyType(
 )
 _NEGATIVE = 0x4000
 _BASE, _DIGITS = 10_000, 4
-# The groups of four digits in an int64, and the largest power of ten in it.
-_WHOLE_GROUPS, _POWER_MAX = 5, 18
+# The largest power of ten in an int64.
+_POWER_MAX = 18
 _INTERVAL = struct.Struct(">qii")
 _ARRAY_HEADER = struct.Struct(">iiiii")
 _EMPTY_ARRAY = struct.Struct(">iii")
@@ -119,6 +119,7 @@ def _numerics(values: pa.Array) -> Cells:
     # The absolute value of the least number is itself, which is right as an unsigned number.
     absolute = np.abs(low).astype(np.uint64)
     groups = _groups(absolute, scale)
+    whole_groups = groups.shape[1] - -(-scale // _DIGITS)
     has_digit = groups != 0
     count = groups.shape[1]
     is_zero = ~has_digit.any(axis=1)
@@ -128,7 +129,7 @@ def _numerics(values: pa.Array) -> Cells:
     is_sent = (places >= first[:, None]) & (places <= last[:, None]) & ~is_zero[:, None]
     header = np.empty((len(values), 4), np.int64)
     header[:, 0] = is_sent.sum(axis=1)
-    header[:, 1] = np.where(is_zero, 0, _WHOLE_GROUPS - 1 - first)
+    header[:, 1] = np.where(is_zero, 0, whole_groups - 1 - first)
     header[:, 2] = np.where(low < 0, _NEGATIVE, 0)
     header[:, 3] = scale
     matrix = np.concatenate([header, groups.astype(np.int64)], axis=1)
@@ -151,9 +152,11 @@ def _groups(absolute: npt.NDArray[np.uint64], scale: int) -> npt.NDArray[np.int6
     whole = absolute // size if size is not None else np.zeros_like(absolute)
     fraction = absolute % size if size is not None else absolute
     fraction_groups = -(-scale // _DIGITS)
-    found = np.zeros((len(absolute), _WHOLE_GROUPS + fraction_groups), np.int64)
-    for place in range(_WHOLE_GROUPS):
-        power = np.uint64(10 ** (_DIGITS * (_WHOLE_GROUPS - 1 - place)))
+    largest = int(whole.max()) if len(whole) else 0
+    whole_groups = -(-len(str(largest)) // _DIGITS)
+    found = np.zeros((len(absolute), whole_groups + fraction_groups), np.int64)
+    for place in range(whole_groups):
+        power = np.uint64(10 ** (_DIGITS * (whole_groups - 1 - place)))
         found[:, place] = whole // power % np.uint64(_BASE)
     for place in range(fraction_groups):
         exponent = scale - _DIGITS * (place + 1)
@@ -163,7 +166,7 @@ def _groups(absolute: npt.NDArray[np.uint64], scale: int) -> npt.NDArray[np.int6
             digits = fraction // np.uint64(10**exponent) % np.uint64(_BASE)
         else:  # the last group has fewer digits
             digits = fraction % np.uint64(10 ** (_DIGITS + exponent)) * np.uint64(10**-exponent)
-        found[:, _WHOLE_GROUPS + place] = digits
+        found[:, whole_groups + place] = digits
     return found
 
 

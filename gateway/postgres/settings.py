@@ -163,6 +163,8 @@ class Parameters:
     initial: dict[str, str] = field(default_factory=dict)
     _values: dict[str, str] = field(default_factory=dict)
     _reported: dict[str, str] = field(default_factory=dict)
+    # Whether a value may have changed since the reported ones were sent.
+    _may_differ: bool = True
 
     def get(self, name: str) -> str:
         """Returns a value; raises `ParameterNotRecognized`."""
@@ -172,7 +174,7 @@ class Parameters:
     def set(self, name: str, value: str) -> str:
         """Sets a value; returns the parameter's name. Raises `ParameterReadOnly`, `ParameterValueInvalid`."""
         one = find_parameter(name)
-        self._values[one.name] = self.checked(one, value)
+        self._values[one.name], self._may_differ = self.checked(one, value), True
         return one.name
 
     def checked(self, one: Parameter, value: str) -> str:
@@ -190,6 +192,7 @@ class Parameters:
         """Resets a value to that of the connection; returns the parameter's name."""
         one = find_parameter(name)
         self._values.pop(one.name, None)
+        self._may_differ = True
         return one.name
 
     def snapshot(self) -> dict[str, str]:
@@ -197,7 +200,7 @@ class Parameters:
         return dict(self._values)
 
     def restore(self, values: Mapping[str, str]) -> None:
-        self._values = dict(values)
+        self._values, self._may_differ = dict(values), True
 
     def all(self) -> Iterator[tuple[str, str]]:
         """Yields the names with their values, in the order of the names."""
@@ -206,6 +209,9 @@ class Parameters:
 
     def changes(self) -> Iterator[tuple[str, str]]:
         """Yields the reported parameters whose values have changed since the last call."""
+        if not self._may_differ:
+            return
+        self._may_differ = False
         for one in PARAMETERS.values():
             if one.is_reported and self._reported.get(one.name) != (value := self.get(one.name)):
                 self._reported[one.name] = value

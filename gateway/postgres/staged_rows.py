@@ -17,6 +17,7 @@ import pyarrow as pa
 from catalog.conditions import BlockNotSupported, CopyTooLarge
 from engine.runtime.parameters import Parameter
 from engine.sql.postgres_text import MARKER_PREFIX, InsertText
+from engine.types.value_bytes import value_bytes
 
 # Bytes of the values of all parts, about.
 BYTES_MAX = 256 << 20
@@ -96,7 +97,7 @@ class StagedRows:
         """Adds rows of COPY."""
         self._ensure_same(target, columns)
         self.single = None
-        self._grow(rows.nbytes, rows.num_rows)
+        self._grow(value_bytes(rows), rows.num_rows)
         self.parts.append(RowsPart(rows))
 
     def cut(self, count: int) -> None:
@@ -223,9 +224,10 @@ def _source_type(kinds: set[str]) -> str:
 
 def _pieces(rows: pa.Table) -> list[pa.Table]:
     """Returns the rows in pieces that fit into one local relation."""
-    if rows.nbytes <= RELATION_BYTES_MAX:
+    size = value_bytes(rows)
+    if size <= RELATION_BYTES_MAX:
         return [rows]
-    count = max(1, rows.num_rows * RELATION_BYTES_MAX // rows.nbytes)
+    count = max(1, rows.num_rows * RELATION_BYTES_MAX // size)
     return [rows.slice(start, count) for start in range(0, rows.num_rows, count)]
 
 

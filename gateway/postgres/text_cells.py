@@ -21,12 +21,14 @@ from gateway.postgres.types import (
     INT4,
     INT8,
     INTERVAL,
+    TIMESTAMP,
     TIMESTAMPTZ,
     PgType,
 )
 
 _DAY_MICROS = 86_400_000_000
 _HOUR_S, _MINUTE_S = 3600, 60
+_YEAR_1000_MICROS, _YEAR_10000_MICROS = -30_610_224_000_000_000, 253_402_300_800_000_000
 _UTC = frozenset({"UTC", "Z", "Etc/UTC", "GMT"})
 # A value of an array with one of these is quoted, and so are an empty one and NULL.
 _QUOTED = r'(?i)[{},"\\\s]|^$|^null$'
@@ -49,6 +51,8 @@ def text_cells(values: pa.Array, kind: PgType, sql_type: str, zone: str) -> pa.A
             return _bytes(values)
         case TIMESTAMPTZ.oid:
             return _instants(values, zone)
+        case TIMESTAMP.oid if (text := _plain_timestamps(values)) is not None:
+            return text
         case INTERVAL.oid:
             return _intervals(values)
         case _:  # the same texts as Spark's
@@ -70,10 +74,22 @@ def _bytes(values: pa.Array) -> pa.Array:
     return pa.array(cells, pa.string())
 
 
+def _plain_timestamps(values: pa.Array) -> pa.Array | None:
+    """Returns timestamps of the years with four digits as Arrow writes them, without zeros at the end of fractions;
+    None for others.
+    """
+    wall = values.cast(pa.timestamp("us"))
+    bounds = pc.min_max(wall.view(pa.int64())).as_py()
+    if bounds["min"] is not None and not (_YEAR_1000_MICROS <= bounds["min"] and bounds["max"] < _YEAR_10000_MICROS):
+        return None
+    return pc.ascii_rtrim(pc.ascii_rtrim(wall.cast(pa.string()), "0"), ".")
+
+
 def _instants(values: pa.Array, zone: str) -> pa.Array:
-    text = to_text(values, "timestamp", zone)
     if zone in _UTC:
-        return pc.binary_join_element_wise(text, "+00", "")
+        text = _plain_timestamps(values)
+        return pc.binary_join_element_wise(to_text(values, "timestamp", zone) if text is None else text, "+00", "")
+    text = to_text(values, "timestamp", zone)
     # The difference between the local text and the instant is the offset, whatever form the zone's name has.
     instants = values.cast(pa.timestamp("us", "UTC")).view(pa.int64())
     walls = pc.strptime(pc.utf8_slice_codeunits(text, 0, 19), format="%Y-%m-%d %H:%M:%S", unit="s", error_is_null=True)

@@ -6,7 +6,6 @@ import asyncio
 import datetime as dt
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from decimal import Decimal
@@ -56,7 +55,7 @@ def _versions(connection: psycopg.Connection[Any], table: str) -> int:
     return len(connection.execute(f"DESCRIBE HISTORY {table}").fetchall())
 
 
-@pytest.mark.skipif(shutil.which("psql") is None, reason="no psql (apt-get install postgresql-client)")
+@pytest.mark.psql
 def test_psql_shows_rows_and_errors(place: RealServer) -> None:
     url = f"postgresql://ada@localhost:{place.postgres_port}/postgres?sslmode=require"
 

@@ -141,7 +141,7 @@ def _direct_tls(port: int, protocols: list[str], check: Callable[[Any], None]) -
         check(secure)
 
 
-def test_tls_without_a_request_needs_the_protocols_name(secured: tuple[Lab, str]) -> None:
+def test_tls_without_a_request_requires_the_protocols_name(secured: tuple[Lab, str]) -> None:
     lab, _ = secured
 
     def accepted(secure: Any) -> None:
