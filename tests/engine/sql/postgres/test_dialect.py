@@ -133,3 +133,9 @@ def test_statement_that_is_no_query_has_names_and_constants_of_spark(text: str, 
 def test_other_dialect_does_not_change_sparks(session: LakeSession) -> None:
     stream = session.execute("select 5/2", StatementRequest(identity=ANN))
     assert [row for batch in stream.batches() for row in batch.to_pylist()] == [{"(5 / 2)": 2.5}]
+
+
+def test_function_of_an_operator_with_other_arguments_is_rejected(session: LakeSession) -> None:
+    with pytest.raises(SqlError) as raised:
+        list(session.execute("select pg_divide(1)", StatementRequest(identity=ANN)).batches())
+    assert "pg_divide" in raised.value.message
