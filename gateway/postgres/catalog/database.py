@@ -156,7 +156,7 @@ class CatalogDatabase:
     def query(self, text: str) -> pa.Table:
         """Runs a rewritten query. Raises a `SqlError`, also if it takes longer or more memory than the limits."""
         timer = threading.Timer(self._timeout_s, self._connection.interrupt)
-        timer.daemon = True
+        timer.daemon, timer.name = True, "catalog-timeout"
         timer.start()
         try:
             return self._connection.execute(text).to_arrow_table()
