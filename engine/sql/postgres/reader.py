@@ -117,10 +117,24 @@ def _at(node: exp.Expr | None, start: Token | None) -> exp.Expr | None:
     return node
 
 
+class _ChangeParser(_Parser):
+    """Also parses the statements that change rows."""
+
+    STATEMENT_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        kind: PostgresParser.STATEMENT_PARSERS[kind] for kind in (TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE)
+    }
+
+
+class _Tokenizer(Postgres.Tokenizer):
+    # sqlglot makes one token of the rest of such a statement.
+    COMMANDS: ClassVar[set[TokenType]] = set()
+
+
 class PostgresReader(Postgres):
     """PostgreSQL's queries, to the extent that the gateway reads them."""
 
     INDEX_OFFSET = 0
+    Tokenizer = _Tokenizer
     Parser = _Parser
 
 
@@ -163,11 +177,26 @@ def read_query(tokens: list[Token], text: str) -> exp.Expr:
     """Returns the tree of one query. Raises `SyntaxFailure` for everything else."""
     if not is_query(tokens):
         raise SyntaxFailure("a query is expected", tokens[0].start if tokens else 0)
+    tree = _read(_Parser(dialect=_DIALECT), tokens, text)
+    if not isinstance(tree, exp.Query | exp.Values):
+        raise SyntaxFailure("a query is expected", tokens[0].start)
+    return tree
+
+
+def read_change(tokens: list[Token], text: str) -> exp.Expr:
+    """Returns the tree of an UPDATE, DELETE or MERGE. Raises `SyntaxFailure` for everything else."""
+    tree = _read(_ChangeParser(dialect=_DIALECT), tokens, text)
+    if not isinstance(tree, exp.Update | exp.Delete | exp.Merge):
+        raise SyntaxFailure("the statement cannot be read", tokens[0].start)
+    return tree
+
+
+def _read(parser: _Parser, tokens: list[Token], text: str) -> exp.Expr | None:
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:
             raise SyntaxFailure("a statement ends here, and only one is expected", token.start)
     try:
-        trees = _Parser(dialect=_DIALECT).parse(tokens, text)
+        trees = parser.parse(tokens, text)
     except RecursionError:
         raise StatementTooComplex() from None
     except SyntaxFailure:
@@ -176,10 +205,7 @@ def read_query(tokens: list[Token], text: str) -> exp.Expr:
         raise SyntaxFailure("the query cannot be read", _column_of(error)) from None
     except BUGS:
         raise SyntaxFailure("the query cannot be read", tokens[0].start) from None
-    tree = trees[0] if trees else None
-    if not isinstance(tree, exp.Query | exp.Values):
-        raise SyntaxFailure("a query is expected", tokens[0].start)
-    return tree
+    return trees[0] if trees else None
 
 
 def _column_of(error: ParseError) -> int:

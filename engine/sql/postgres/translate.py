@@ -15,7 +15,7 @@ from catalog.conditions import PostgresNotSupported, StatementTooComplex
 from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.parser import syntax_error
 from engine.sql.postgres.labels import UNNAMED, folded, label_of
-from engine.sql.postgres.reader import BUGS, is_query, last_name, read_query, tokens_of
+from engine.sql.postgres.reader import BUGS, is_query, last_name, read_change, read_query, tokens_of
 from engine.sql.postgres.spark_text import spark_text
 from engine.sql.postgres.templates import call, fill
 from engine.sql.postgres.translate_expressions import ExpressionTranslator, series
@@ -62,7 +62,9 @@ def _statement_text(text: str, tokens: list[Token]) -> SourceText:
                 error = PostgresNotSupported(feature)
                 error.position = position_in(text, tokens[place].start)
                 raise error
-    if words[:1] not in (["INSERT"], ["CREATE"]):
+    if words[0:1] in (["UPDATE"], ["DELETE"], ["MERGE"]):
+        return _change_text(text, tokens)
+    if words[:1] not in (["INSERT"], ["CREATE"], ["EXPLAIN"]):
         return _with_names(text, tokens)
     begins = (place for place, word in enumerate(words) if place and word in ("SELECT", "VALUES", "WITH"))
     begin = next(begins, None)
@@ -77,6 +79,18 @@ def _statement_text(text: str, tokens: list[Token]) -> SourceText:
             spark_text(_Translator(body, is_whole=False).translate(tree), body),
         )
     )
+
+
+def _change_text(text: str, tokens: list[Token]) -> SourceText:
+    """Translates UPDATE, DELETE and MERGE with the expressions in them."""
+    tree = read_change(tokens, text)
+    refused = ("from_", "using", "returning", "order", "limit") if not isinstance(tree, exp.Merge) else ("returning",)
+    for key in refused:
+        if tree.args.get(key):
+            error = PostgresNotSupported(f"{key.strip('_').upper()} in {tree.key.upper()}", "Use MERGE.")
+            error.position = position_in(text, tokens[0].start)
+            raise error
+    return spark_text(_Translator(text).translate(tree), text)
 
 
 def _with_names(text: str, tokens: list[Token], source: str | None = None) -> SourceText:

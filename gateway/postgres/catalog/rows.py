@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gateway.postgres.catalog.column_types import column_type
 from gateway.postgres.catalog.content import Row, VisibleObjects
@@ -133,27 +133,29 @@ class CatalogRows:
                 yield {"objoid": self.table_oid(row["schema"], row["table"]), "classoid": CLASS_OID,
                        "objsubid": row["position"], "description": row["comment"]}  # fmt: skip
 
-    def attributes(self, columns: pa.Table) -> list[list[Any]]:
-        """Returns the cells of the user's part of pg_attribute, column by column, in the order of
-        :data:`ATTRIBUTE_CELLS`.
+    def attributes(self, columns: pa.Table) -> dict[str, pa.ChunkedArray | pa.Array]:
+        """Returns the cells of the user's part of pg_attribute that are in :data:`ATTRIBUTE_CELLS`.
+
+        There may be a million rows of few different tables and types, so cells are taken from what is made once.
         """
-        cells = columns.to_pydict()
-        oid_of: dict[tuple[str, str], int] = {}
-        owners = []
-        for key in zip(cells["schema"], cells["table"], strict=True):
-            known = oid_of.get(key)
-            owners.append(known if known is not None else oid_of.setdefault(key, self.table_oid(*key)))
-        kinds = {sql_type: column_type(sql_type) for sql_type in set(cells["sql_type"])}
-        types = {sql_type: _attribute_type(kind.name, kind.modifier) for sql_type, kind in kinds.items()}
-        described = [types[sql_type] for sql_type in cells["sql_type"]]
-        return [
-            owners,
-            cells["column"],
-            cells["position"],
-            [not nullable for nullable in cells["nullable"]],
-            [default is not None for default in cells["default"]],
-            *(list(column) for column in zip(*described, strict=True)),
-        ]
+        keys = pc.binary_join_element_wise(columns["schema"], columns["table"], "\0").combine_chunks()
+        encoded = keys.dictionary_encode()
+        oids = [self.table_oid(*key.split("\0")) for key in encoded.dictionary.to_pylist()]
+        types = columns["sql_type"].combine_chunks().dictionary_encode()
+        described = [column_type(sql_type) for sql_type in types.dictionary.to_pylist()]
+        cells = [_attribute_type(kind.name, kind.modifier) for kind in described]
+        by_type = list(zip(*cells, strict=True)) or [()] * len(_TYPE_CELLS)
+        return {
+            "attrelid": pa.array(oids, pa.int64()).take(encoded.indices),
+            "attname": columns["column"],
+            "attnum": columns["position"],
+            "attnotnull": pc.invert(columns["nullable"]),
+            "atthasdef": columns["default"].is_valid(),
+            **{
+                name: pa.array(list(values)).take(types.indices)
+                for name, values in zip(_TYPE_CELLS, by_type, strict=True)
+            },
+        }
 
     def defaults(self, columns: pa.Table) -> Iterator[Row]:
         """Yields rows of pg_attrdef."""
@@ -217,10 +219,8 @@ class CatalogRows:
 
 
 # The columns of pg_attribute in which rows differ.
-ATTRIBUTE_CELLS = (
-    "attrelid attname attnum attnotnull atthasdef atttypid attlen attbyval attalign attstorage atttypmod attcollation "
-    "attndims"
-).split()
+_TYPE_CELLS = "atttypid attlen attbyval attalign attstorage atttypmod attcollation attndims".split()
+ATTRIBUTE_CELLS = ("attrelid", "attname", "attnum", "attnotnull", "atthasdef", *_TYPE_CELLS)
 
 
 def system_attributes() -> Iterator[Row]:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -323,36 +324,56 @@ class SystemCatalog:
 
     def _store_attributes(self, database: CatalogDatabase) -> None:
         relation = "pg_catalog.pg_attribute"
-        system = list(system_attributes())
-        cells: dict[str, list[object]] = {name: [row[name] for row in system] for name in ATTRIBUTE_CELLS}
+        kinds = system_relations()[relation].columns
+        parts = [_typed_cells(_system_cells(), kinds)]
         if self._loaded.columns is not None and self._loaded.columns.num_rows:
-            for name, values in zip(ATTRIBUTE_CELLS, self._rows().attributes(self._loaded.columns), strict=True):
-                cells[name] += values
-            _add_index_columns(cells, self._loaded.primary)
-        count = len(cells["attrelid"])
+            parts.append(_typed_cells(self._rows().attributes(self._loaded.columns), kinds))
+            parts.append(_index_columns(pa.concat_tables(parts), self._loaded.primary))
+        rows = pa.concat_tables(parts)
         defaults = {"attcacheoff": -1, "attstattarget": -1, "attislocal": True}
-        for name in system_relations()[relation].columns:
-            if name not in cells:
+        for name, kind in kinds.items():
+            if name not in rows.column_names:
                 value = defaults.get(name, database.default_of(relation, name))
-                cells[name] = [value] * count
-        database.store_columns(relation, cells)
+                rows = rows.append_column(name, pa.repeat(pa.scalar(value, arrow_type(kind)), rows.num_rows))
+        database.store_table(relation, rows.select(list(kinds)))
 
 
-def _add_index_columns(cells: dict[str, list[object]], primary: Sequence[Row]) -> None:
-    """Adds the columns of the keys' indexes, which are those of the tables."""
+def _system_cells() -> dict[str, list[object]]:
+    system = list(system_attributes())
+    return {name: [row[name] for row in system] for name in ATTRIBUTE_CELLS}
+
+
+def _typed_cells(cells: Mapping[str, Any], kinds: Mapping[str, str]) -> pa.Table:
+    """Returns cells, as lists or arrays, with the types of their columns."""
+    arrays = []
+    for name in ATTRIBUTE_CELLS:
+        values, kind = cells[name], arrow_type(kinds[name])
+        arrays.append(pa.array(values, kind) if isinstance(values, list) else values.cast(kind))
+    return pa.table(arrays, names=list(ATTRIBUTE_CELLS))
+
+
+def _index_columns(rows: pa.Table, primary: Sequence[Row]) -> pa.Table:
+    """Returns the columns of the keys' indexes, which are those of the tables."""
     if not primary:
-        return
-    places = {
-        (oid, number): place for place, (oid, number) in enumerate(zip(cells["attrelid"], cells["attnum"], strict=True))
-    }
+        return rows.slice(0, 0)
+    keys = zip(rows["attrelid"].to_pylist(), rows["attnum"].to_pylist(), strict=True)
+    places = {key: place for place, key in enumerate(keys)}
+    taken: list[int] = []
+    oids: list[int] = []
+    numbers: list[int] = []
     for key in primary:
         for position, number in enumerate(key["numbers"], 1):
             place = places.get((key["table_oid"], number))
-            if place is None:
-                continue
-            for values in cells.values():
-                values.append(values[place])
-            cells["attrelid"][-1], cells["attnum"][-1], cells["attnotnull"][-1] = key["index_oid"], position, False
+            if place is not None:
+                taken.append(place)
+                oids.append(key["index_oid"])
+                numbers.append(position)
+    found = rows.take(pa.array(taken, pa.int64()))
+    changed = {"attrelid": oids, "attnum": numbers, "attnotnull": [False] * len(taken)}
+    for name, values in changed.items():
+        at = found.column_names.index(name)
+        found = found.set_column(at, name, pa.array(values, found.schema.field(name).type))
+    return found
 
 
 def _definitions(primary: Sequence[Row], foreign: Sequence[Row]) -> list[tuple[object, ...]]:

@@ -119,9 +119,26 @@ def test_parameters_become_named_markers(session: LakeSession) -> None:
     ("text", "expected"),
     [
         ('insert into "T" ("a b") values (\'x\\y\')', "insert into `T` (`a b`) VALUES ('x\\\\y')"),
-        ("update t set a = $1 where b = 'c\\d'", "update t set a = :p1 where b = 'c\\\\d'"),
+        ("update t set a = $1 where b = 'c\\d'", "UPDATE `t` SET `a` = :p1 WHERE `b` = 'c\\\\d'"),
+        ('update t set a = a / 2, "B c" = 5/2', "UPDATE `t` SET `a` = pg_divide(`a`, 2), `B c` = pg_divide(5, 2)"),
+        (
+            "delete from t where x ~* 'a' and y = any('{1,2}'::int[])",
+            (
+                "DELETE FROM `t` WHERE `x` RLIKE '(?i)a' AND exists(CAST(array('1', '2') AS ARRAY<INT>), "
+                "`pg_item` -> `y` = `pg_item`)"
+            ),
+        ),
+        (
+            "merge into t using s on t.id = s.id when matched then update set a = s.a / 2",
+            "MERGE INTO `t` USING `s` ON `t`.`id` = `s`.`id` WHEN MATCHED THEN UPDATE SET `a` = pg_divide(`s`.`a`, 2)",
+        ),
+        (
+            "merge into t using s on t.id = s.id when not matched then insert (id) values (s.id)",
+            "MERGE INTO `t` USING `s` ON `t`.`id` = `s`.`id` WHEN NOT MATCHED THEN INSERT (`id`) VALUES (`s`.`id`)",
+        ),
+        ("explain select 5/2", "explain SELECT pg_divide(5, 2) AS `?column?`"),
         ("insert into t select 5/2", "insert into t SELECT pg_divide(5, 2) AS `?column?`"),
-        ('delete from "T" where "x y" = 1', "delete from `T` where `x y` = 1"),
+        ('delete from "T" where "x y" = 1', "DELETE FROM `T` WHERE `x y` = 1"),
         ("show tables", "show tables"),
         ("create table t as select a / b as c from u", "create table t as SELECT pg_divide(`a`, `b`) AS `c` FROM `u`"),
     ],
@@ -130,6 +147,20 @@ def test_statement_that_is_no_query_has_names_and_constants_of_spark(text: str, 
     assert translate(text) == expected
 
 
+def test_changes_of_rows_have_the_meaning_of_postgresql(session: LakeSession) -> None:
+    _run(session, "create table changed (id int, a int)")
+    _run(session, "insert into changed values (1, 7), (2, 5/2), (3, null)")
+    _run(session, "update changed set a = a / 2 where id = 1")
+    _run(session, "delete from changed where a is not distinct from null")
+    assert _run(session, "select id, a from changed order by id")[1] == [(1, 3), (2, 2)]
+
+
 def test_other_dialect_does_not_change_sparks(session: LakeSession) -> None:
     stream = session.execute("select 5/2", StatementRequest(identity=ANN))
     assert [row for batch in stream.batches() for row in batch.to_pylist()] == [{"(5 / 2)": 2.5}]
+
+
+def test_function_of_an_operator_with_other_arguments_is_rejected(session: LakeSession) -> None:
+    with pytest.raises(SqlError) as raised:
+        list(session.execute("select pg_divide(1)", StatementRequest(identity=ANN)).batches())
+    assert "pg_divide" in raised.value.message

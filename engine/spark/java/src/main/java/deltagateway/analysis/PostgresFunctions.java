@@ -3,8 +3,10 @@ package deltagateway.analysis;
 import static java.util.Map.entry;
 
 import deltagateway.internals.ScalaConversions;
+import deltagateway.protocol.RejectionException;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -41,6 +43,9 @@ import scala.runtime.AbstractFunction1;
 public final class PostgresFunctions {
   private PostgresFunctions() {}
 
+  private static final Set<String> BINARY =
+      Set.of("pg_divide", "pg_add", "pg_subtract", "pg_at_time_zone", "pg_date_trunc");
+
   /** SQL of each function for the types of its arguments. */
   private static final Map<String, Function<List<DataType>, String>> FUNCTIONS =
       Map.ofEntries(
@@ -68,13 +73,16 @@ public final class PostgresFunctions {
               new AbstractFunction1<Seq<Expression>, Expression>() {
                 @Override
                 public Expression apply(Seq<Expression> arguments) {
-                  return build(function.getValue(), ScalaConversions.list(arguments));
+                  return build(name, function.getValue(), ScalaConversions.list(arguments));
                 }
               }));
     }
   }
 
-  static Expression build(Function<List<DataType>, String> function, List<Expression> arguments) {
+  private static Expression build(
+      String name, Function<List<DataType>, String> function, List<Expression> arguments) {
+    if (arguments.size() != (BINARY.contains(name) ? 2 : 1))
+      throw new RejectionException("function", name + " with " + arguments.size() + " arguments");
     List<DataType> types = arguments.stream().map(Expression::dataType).toList();
     Expression body = CatalystSqlParser$.MODULE$.parseExpression(function.apply(types));
     return body.transformUp(
