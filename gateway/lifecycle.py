@@ -28,16 +28,17 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """The ports in use; `connect` is None if that port is closed."""
+    """The ports in use; an optional one is None if that port is closed."""
 
     thrift: int
     http: int
     connect: int | None = None
+    flight: int | None = None
 
     @property
     def numbers(self) -> dict[str, int]:
         """Returns the open ports by name."""
-        named = {"thrift": self.thrift, "http": self.http, "connect": self.connect}
+        named = {"thrift": self.thrift, "http": self.http, "connect": self.connect, "flight": self.flight}
         return {name: port for name, port in named.items() if port is not None}
 
 

@@ -1,7 +1,7 @@
 """The composition root: the server's parts, their start order and the shutdown.
 
     start   open the audit log → check authentication, host, ports, port file, certificate → HTTP (health only)
-            → engine (catalog, Spark) → registry → Spark Connect → Thrift → ready
+            → engine (catalog, Spark) → registry → optional ports → Thrift → ready
     drain   reject new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
 
 If a part fails to start, the parts that had started are stopped. HTTP starts first and ends last, so that health checks
@@ -16,14 +16,15 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import urlsplit
 
-from catalog.conditions import ConnectNotInstalled, StateFolderNotUsable
+from catalog.conditions import ConnectNotInstalled, FlightNotInstalled, StateFolderNotUsable
 from catalog.errors import SqlError
 from engine.engine import Engine, TableCount
 from engine.main import EngineOptions, open_engine
@@ -74,8 +75,24 @@ from gateway.take_over import TakeOver
 
 logger = logging.getLogger(__name__)
 
-# Imported by name on demand: its packages are optional, and slow to import.
-_CONNECT = "gateway.connect.server"
+
+@dataclass(frozen=True, slots=True)
+class OptionalPort:
+    """A port that is closed unless configured. Its module is imported by name on demand, since its packages are
+    optional, and slow to import.
+    """
+
+    module: str
+    server: str
+    settings: str
+    not_installed: Callable[[str], SqlError]
+
+
+# By the names of the ports; the number of each is the setting `server.<name>_port`.
+_OPTIONAL_PORTS = {
+    "connect": OptionalPort("gateway.connect.server", "ConnectServer", "ConnectSettings", ConnectNotInstalled),
+    "flight": OptionalPort("gateway.flight.server", "FlightServer", "FlightSettings", FlightNotInstalled),
+}
 
 Progress = Callable[[str], None]
 OnFailure = Callable[[SqlError], None]
@@ -264,7 +281,7 @@ class Server:
         authenticator: Authenticator = RecordedLogIns(known, auditor, self._lifecycle.traffic)
         for name, port in (("thrift", config.thrift_port), ("http", config.http_port)):
             ensure_port_free(name, config.host, port)
-        connect_module = self._load_connect()
+        modules = self._load_optional()
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
         tls = self._tls(auditor)
@@ -309,15 +326,15 @@ class Server:
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         thrift = self._make_thrift(registry, authenticator, ThriftSettings(tls=tls, listener=listener), parts)
-        connect = self._make_connect(connect_module, registry, authenticator, tls, parts)
+        optional = self._make_optional(modules, registry, authenticator, tls, parts)
         if state is not None and call_signer is not None:
             self._lifecycle.forwarder = Forwarder(state, call_signer, registry, max(1, config.http_threads // 2))
             calls.forwarder = thrift.service.forwarder = self._lifecycle.forwarder
             front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service}
-            front_ends |= {} if connect is None else {connect_module.FRONT_END: connect.service}
+            front_ends |= {modules[name].FRONT_END: server.service for name, server in optional.items()}
             self._continue_sessions(Recovery(registry, state, front_ends), registry.threads, state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
-        ports = Ports(thrift=thrift.start(), http=http.port, connect=None if connect is None else connect.start())
+        ports = Ports(thrift=thrift.start(), http=http.port, **{name: one.start() for name, one in optional.items()})
         calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
         self._announce(parts, ports)
@@ -337,30 +354,39 @@ class Server:
         parts.callback(server.stop, config.drain_deadline_s)
         return server
 
-    def _make_connect(
-        self, module: Any, registry: Registry, authenticator: Authenticator, tls: TlsServer | None, parts: ExitStack
-    ) -> Any:
-        """Returns the server of the Spark Connect port, from its `module`; None if the port is closed."""
-        if module is None:
-            return None
-        config, limits = self._config.server, module.ConnectSettings(tls=tls)
-        server = module.ConnectServer(registry, authenticator, config.host, config.connect_port, limits, self._on_death)
-        parts.callback(server.stop)
-        return server
+    def _make_optional(
+        self,
+        modules: Mapping[str, Any],
+        registry: Registry,
+        authenticator: Authenticator,
+        tls: TlsServer | None,
+        parts: ExitStack,
+    ) -> dict[str, Any]:
+        """Returns the servers of the optional ports that are open, by name."""
+        servers = {}
+        for name, module in modules.items():
+            port, kind = getattr(self._config.server, f"{name}_port"), _OPTIONAL_PORTS[name]
+            limits = getattr(module, kind.settings)(tls=tls)
+            made = getattr(module, kind.server)
+            servers[name] = made(registry, authenticator, self._config.server.host, port, limits, self._on_death)
+            parts.callback(servers[name].stop)
+        return servers
 
-    def _load_connect(self) -> Any:
-        """Returns the module of the Spark Connect port; None if the port is closed. Raises `ConnectNotInstalled`."""
-        config = self._config.server
-        if config.connect_port < 0:
-            return None
+    def _load_optional(self) -> dict[str, Any]:
+        """Returns the modules of the optional ports that are open, by name. Raises an error for missing packages."""
+        config, modules = self._config.server, {}
         # gRPC's handlers around each fork, such as the start of another Java, are for children that use gRPC.
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
-        try:
-            module = importlib.import_module(_CONNECT)
-        except ImportError as error:  # also PySpark's own, for a package that it misses
-            raise ConnectNotInstalled(str(error).partition("\n")[0]) from error
-        ensure_port_free("connect", config.host, config.connect_port)
-        return module
+        for name, kind in _OPTIONAL_PORTS.items():
+            port = getattr(config, f"{name}_port")
+            if port < 0:
+                continue
+            try:
+                modules[name] = importlib.import_module(kind.module)
+            except ImportError as error:  # also PySpark's own, for a package that it misses
+                raise kind.not_installed(str(error).partition("\n")[0]) from error
+            ensure_port_free(name, config.host, port)
+        return modules
 
     def _announce(self, parts: ExitStack, ports: Ports) -> None:
         """Begins what requires that clients can connect."""

@@ -144,8 +144,9 @@ def _on_former_ports(config: Config, lifeline: Lifeline) -> Config:
     """Replaces unspecified ports by the ones used before a crash: clients reconnect to these."""
     server, former = config.server, lifeline.ports
     thrift, http = server.thrift_port or former.get("thrift", 0), server.http_port or former.get("http", 0)
-    connect = server.connect_port or former.get("connect", 0)
-    return replace(config, server=replace(server, thrift_port=thrift, http_port=http, connect_port=connect))
+    connect, flight = server.connect_port or former.get("connect", 0), server.flight_port or former.get("flight", 0)
+    ports = replace(server, thrift_port=thrift, http_port=http, connect_port=connect, flight_port=flight)
+    return replace(config, server=ports)
 
 
 def _end_with_error(server: Server, config: Config, console: Console) -> int:
@@ -176,6 +177,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--connect-port", type=int, metavar="PORT", help="for Spark Connect clients, 0 for any (closed)"
     )
+    parser.add_argument(
+        "--flight-port", type=int, metavar="PORT", help="for Arrow Flight SQL clients, 0 for any (closed)"
+    )
     parser.add_argument("--port-file", metavar="FILE", help="written as JSON with the ports in use, when ready")
     parser.add_argument("--log-level", choices=tuple(LogLevel), help="least severe level logged (info)")
     parser.add_argument("--log-format", choices=tuple(LogFormat), help="text, or an object of JSON a line (text)")
@@ -202,6 +206,7 @@ def _flags(arguments: argparse.Namespace) -> dict[str, object]:
         "server.thrift_port": arguments.thrift_port,
         "server.http_port": arguments.http_port,
         "server.connect_port": arguments.connect_port,
+        "server.flight_port": arguments.flight_port,
         "server.port_file": arguments.port_file,
         "log.level": arguments.log_level,
         "log.format": arguments.log_format,
