@@ -197,7 +197,7 @@ $(VENV)/.build: pyproject.toml | $(BIN)/python # what the build requires, here a
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(BUILT) $(VENV)/.build | java
-	$(PIP_INSTALL) --no-build-isolation --constraint requirements.lock --editable '.[connect]'
+	$(PIP_INSTALL) --no-build-isolation --constraint requirements.lock --editable '.[connect,flight]'
 	@touch $@
 
 $(VENV)/.prepared: $(VENV)/.installed
