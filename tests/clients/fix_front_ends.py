@@ -55,9 +55,10 @@ def _start(folder: Path) -> tuple[ServerProcess, Place]:
         GATEWAY_AUTHENTICATION_PASSWORD_FILE=str(make_users(folder / "passwords")),
         GATEWAY_AUTHENTICATION_ADMINS='["ann"]',
         GATEWAY_SERVER_CONNECT_PORT="0",
+        GATEWAY_SERVER_FLIGHT_PORT="0",
         GATEWAY_MCP_MODE="read_write",
         GATEWAY_MCP_ROWS_MAX="20000",
         GATEWAY_MCP_BYTES_MAX=str(4 << 20),
     )
     ports = process.ports()
-    return process, Place(thrift=ports["thrift"], http=ports["http"], connect=ports["connect"])
+    return process, Place(**ports)
