@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import socket
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -20,19 +23,34 @@ class Connection:
 
 class Connections(Protocol):
     def of_call(self, peer: str, headers: Mapping[str, Sequence[Any]]) -> Connection:
-        """Returns the connection of a call by gRPC's name of its peer, which is empty in a Handshake."""
+        """Returns the connection of a call by gRPC's name of its peer, which is empty in a Handshake, or by a header
+        that the port has added.
+        """
         ...
 
     def open_keys(self) -> set[str]:
-        """Returns the keys of the connections that are open."""
+        """Returns the keys of the connections that are open, and closes those beyond the limit."""
+        ...
+
+    def count(self) -> int:
+        """Returns the number of open connections."""
+        ...
+
+    def close(self) -> None:
+        """Closes all connections."""
         ...
 
 
 class LoopbackConnections:
-    """Connections to gRPC's own listener on a loopback address, so that every peer is on this machine."""
+    """Connections to gRPC's own listener on a loopback address: every peer is on this machine.
 
-    def __init__(self, port: int) -> None:
+    gRPC has no limit for them in PyArrow's server, so the newest ones beyond `connections_max` are closed here.
+    """
+
+    def __init__(self, port: int, connections_max: int) -> None:
         self.port = port
+        self._max = connections_max
+        self._known: dict[str, None] = {}
 
     def of_call(self, peer: str, headers: Mapping[str, Sequence[Any]]) -> Connection:
         _, _, rest = unquote(peer).partition(":")
@@ -40,23 +58,41 @@ class LoopbackConnections:
         return Connection(port, Peer(address.strip("[]") or "127.0.0.1"))
 
     def open_keys(self) -> set[str]:
-        return {str(port) for port in _peer_ports(self.port)}
+        found: set[str] = set()
+        with closing(_accepted(self.port)) as accepted:
+            for connection, key in accepted:
+                found.add(key)
+                if key not in self._known and len(self._known.keys() & found) + 1 > self._max:
+                    with suppress(OSError):
+                        connection.shutdown(socket.SHUT_RDWR)
+                else:
+                    self._known[key] = None
+        self._known = {key: None for key in self._known if key in found}
+        return found
+
+    def count(self) -> int:
+        return len(self._known)
+
+    def close(self) -> None:
+        with closing(_accepted(self.port)) as accepted:
+            for connection, _ in accepted:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
-def _peer_ports(port: int) -> set[int]:
-    """Returns the ports of the clients that are connected to `port` on this machine (proc(5), /proc/net/tcp)."""
-    found: set[int] = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+def _accepted(port: int) -> Generator[tuple[socket.socket, str], None, None]:
+    """Yields the sockets of this process that are connected at its `port`, with the port of the client."""
+    for name in os.listdir("/proc/self/fd"):
         try:
-            with open(table, encoding="ascii") as lines:
-                next(lines)
-                for line in lines:
-                    _, local, remote, state, *_ = line.split()
-                    if state == _ESTABLISHED and int(local.rpartition(":")[2], 16) == port:
-                        found.add(int(remote.rpartition(":")[2], 16))
-        except (OSError, StopIteration):
+            if not os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                continue
+            # A copy, since the descriptor is gRPC's.
+            connection = socket.socket(fileno=os.dup(int(name)))
+        except OSError:
             continue
-    return found
-
-
-_ESTABLISHED = "01"
+        with connection:
+            if connection.family not in (socket.AF_INET, socket.AF_INET6) or connection.type != socket.SOCK_STREAM:
+                continue
+            with suppress(OSError):
+                if connection.getsockname()[1] == port:
+                    yield connection, str(connection.getpeername()[1])

@@ -18,10 +18,12 @@ from pyarrow import flight
 from catalog.conditions import FlightFeatureNotSupported, FlightMessageTooLarge, PortInUse
 from gateway.authenticators.exchange import Authenticator
 from gateway.flight.client_sessions import ClientSessions
-from gateway.flight.connections import LoopbackConnections
+from gateway.flight.connections import Connections, LoopbackConnections
 from gateway.flight.errors import flight_error
+from gateway.flight.listener import ForwardingListener, ListenerLimits
 from gateway.flight.log_ins import MIDDLEWARE, WIRE, Call, CallLimit, CallStart, Handshake, LogIns, call_context
 from gateway.flight.service import GATHER_S, Service
+from gateway.process.listening import is_loopback
 from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
 from gateway.process.tls import TlsServer
 from gateway.registry import Registry
@@ -33,6 +35,8 @@ logger = logging.getLogger(__name__)
 # The name in the options of its statements, for their recovery.
 FRONT_END = WIRE
 _LOOK_AFTER_S = 1.0
+# Time in seconds for calls to end by themselves, and after their connections were closed.
+_STOP_S, _CLOSE_S = 1.0, 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,12 @@ class FlightSettings:
     tls: TlsServer | None = None
     connections_max: int = 1000
     calls_max: int = 500
-    message_bytes_max: int = 16 << 20
+    # Of a command or an action; the rows that a client sends have messages of their own.
+    command_bytes_max: int = 16 << 20
+    message_bytes_max: int = 64 << 20
+    handshake_s: float = 20.0
+    idle_s: float = 7200.0
+    stalled_s: float = 600.0
     gather_s: float = GATHER_S
 
 
@@ -52,7 +61,7 @@ class FlightPort(flight.FlightServerBase):  # type: ignore[misc]
     def __init__(self, location: str, service: Service, log_ins: LogIns, settings: FlightSettings) -> None:
         self._service = service
         self._log_ins = log_ins
-        self._message_bytes_max = settings.message_bytes_max
+        self._command_bytes_max = settings.command_bytes_max
         start = CallStart(log_ins, CallLimit(settings.calls_max))
         super().__init__(location, auth_handler=Handshake(log_ins), middleware={MIDDLEWARE: start})
 
@@ -90,8 +99,8 @@ class FlightPort(flight.FlightServerBase):  # type: ignore[misc]
     def _answer(self, context: Any, message: bytes | None, method: Any) -> Any:
         with working_for(call_context(context)):
             try:
-                if message is not None and len(message) > self._message_bytes_max:
-                    raise FlightMessageTooLarge("The message", self._message_bytes_max)
+                if message is not None and len(message) > self._command_bytes_max:
+                    raise FlightMessageTooLarge("The message", self._command_bytes_max)
                 call = self._log_ins.begin(context)
                 note_user(call.identity.principal)
                 return method(call)
@@ -129,34 +138,72 @@ class FlightServer:
         """Prepares the server. `port` 0 means any."""
         self._settings = settings or FlightSettings()
         self._host, self._port = host, port
+        self._authenticator = authenticator
+        self._on_death = on_death
         self._sessions = ClientSessions(registry, EngineCalls(16))
         self.service = Service(self._sessions, self._settings.gather_s)
-        self._connections = LoopbackConnections(port)
-        self._log_ins = LogIns(authenticator, self._connections)
+        self._connections: Connections = LoopbackConnections(port, self._settings.connections_max)
         self._server: FlightPort | None = None
         self._stopping = threading.Event()
         self._watch = supervised_thread("flight-watch", self._look_after, self._stopping.is_set, on_death)
 
     def start(self) -> int:
         """Starts the server, and returns the port. Raises `PortInUse`."""
-        name = f"[{self._host}]" if ":" in self._host else self._host
-        try:
-            self._server = FlightPort(f"grpc://{name}:{self._port}", self.service, self._log_ins, self._settings)
-        except pa.ArrowException as error:
-            raise PortInUse("flight", self._host, self._port, "address not available") from error
-        self._connections.port = self._server.port
+        if self._settings.tls is None and is_loopback(self._host):
+            port = self._start_directly()
+        else:
+            port = self._start_forwarding()
         self._watch.start()
-        return int(self._server.port)
+        return port
 
     def stop(self) -> None:
         """Accepts no more calls, and ends the open ones."""
         self._stopping.set()
-        if self._server is not None:
-            self._server.shutdown()
+        if self._server is None:
+            return
+        ending = threading.Thread(target=self._server.shutdown, name="flight-end", daemon=True)
+        ending.start()
+        ending.join(_STOP_S)
+        self._connections.close()  # a client that reads no further would keep its call from ending
+        ending.join(_CLOSE_S)
 
     def session_count(self) -> int:
         """Returns the number of sessions that clients use."""
         return len(self._sessions.all())
+
+    def connection_count(self) -> int:
+        """Returns the number of open connections."""
+        return self._connections.count()
+
+    def _start_directly(self) -> int:
+        name = f"[{self._host}]" if ":" in self._host else self._host
+        connections = LoopbackConnections(self._port, self._settings.connections_max)
+        try:
+            self._server = self._open(f"grpc://{name}:{self._port}", connections)
+        except pa.ArrowException as error:
+            raise PortInUse("flight", self._host, self._port, "address not available") from error
+        self._connections = connections
+        connections.port = int(self._server.port)
+        return connections.port
+
+    def _start_forwarding(self) -> int:
+        settings = self._settings
+        limits = ListenerLimits(
+            connections_max=settings.connections_max,
+            message_bytes_max=settings.message_bytes_max,
+            handshake_s=settings.handshake_s,
+            idle_s=settings.idle_s,
+            stalled_s=settings.stalled_s,
+        )
+        listener = ForwardingListener(self._host, self._port, settings.tls, limits)
+        self._connections = listener
+        self._server = self._open(f"grpc+unix://{listener.path}", listener)
+        listener.start(self._on_death)
+        return listener.port
+
+    def _open(self, location: str, connections: Connections) -> FlightPort:
+        log_ins = LogIns(self._authenticator, connections)
+        return FlightPort(location, self.service, log_ins, self._settings)
 
     def _look_after(self) -> None:
         while not self._stopping.wait(_LOOK_AFTER_S):

@@ -59,13 +59,14 @@ class TlsServer:
     unusable, the previous certificate stays in use until they change again.
     """
 
-    def __init__(self, files: TlsFiles, on_reload: OnReload = ignore_reload) -> None:
-        """Loads the files; raises :class:`TlsUnusable`."""
+    def __init__(self, files: TlsFiles, on_reload: OnReload = ignore_reload, protocol: str = "http/1.1") -> None:
+        """Loads the files; raises :class:`TlsUnusable`. Clients negotiate `protocol` by ALPN (RFC 7301)."""
         self._files = files
         self._on_reload = on_reload
+        self._protocol = protocol
         self._lock = threading.Lock()
         self._read = files.stamps()
-        self._context = _load(files)
+        self._context = _load(files, protocol)
         self._expires_s = _expiry_s(files.certificate)
         self._certificate = _certificate_pem(files.certificate)
         self._key = _key_pem(files)
@@ -74,6 +75,10 @@ class TlsServer:
     def certificate(self) -> str:
         """Returns the certificate in use as PEM, with the authorities in its file and without its key."""
         return self._certificate
+
+    def for_protocol(self, protocol: str) -> TlsServer:
+        """Returns a server with the same files for another protocol, which reads them again by itself."""
+        return TlsServer(self._files, ignore_reload, protocol)
 
     def expires_s(self) -> float:
         """Returns when the certificate in use expires, in seconds since the epoch."""
@@ -98,7 +103,7 @@ class TlsServer:
 
     def _reload(self) -> None:
         try:
-            self._context = _load(self._files)
+            self._context = _load(self._files, self._protocol)
             self._expires_s = _expiry_s(self._files.certificate)
             self._certificate = _certificate_pem(self._files.certificate)
             self._key = _key_pem(self._files)
@@ -138,12 +143,12 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_ino
 
 
-def _load(files: TlsFiles) -> ssl.SSLContext:
+def _load(files: TlsFiles, protocol: str) -> ssl.SSLContext:
     key, read = files.key or files.certificate, ""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_RENEGOTIATION
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols([protocol])
     try:
         # with an empty password an encrypted key fails, instead of prompting on the terminal
         context.load_cert_chain(files.certificate, key, password="")
