@@ -20,6 +20,22 @@ def flight_error(error: BaseException) -> Exception:
     return found
 
 
+class SchemaError(ValueError):
+    """An error of GetSchema, whose errors PyArrow does not convert as those of other calls.
+
+    It adds the traceback to the status, as `traceback.format_exception` formats it; where that fails, only the name of
+    the class. So the exception cannot be formatted.
+    """
+
+    def __bool__(self) -> bool:
+        raise TypeError("an exception has no truth value")
+
+
+def schema_error(error: BaseException) -> Exception:
+    """Returns the exception of GetSchema for `error`."""
+    return SchemaError(describe(error).message)
+
+
 def _kind(failure: Failure) -> type[Exception]:
     for prefix, kind in _KINDS:
         if failure.condition.startswith(prefix) or failure.sqlstate.startswith(prefix):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from catalog.conditions import FlightFeatureNotSupported, FlightMessageTooLarge,
 from gateway.authenticators.exchange import Authenticator
 from gateway.flight.client_sessions import ClientSessions
 from gateway.flight.connections import Connections, LoopbackConnections
-from gateway.flight.errors import flight_error
+from gateway.flight.errors import flight_error, schema_error
 from gateway.flight.listener import ForwardingListener, ListenerLimits
 from gateway.flight.log_ins import MIDDLEWARE, WIRE, Call, CallLimit, CallStart, Handshake, LogIns, call_context
 from gateway.flight.service import GATHER_S, Service
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 # The name in the options of its statements, for their recovery.
 FRONT_END = WIRE
+ToError = Callable[[BaseException], Exception]
 _LOOK_AFTER_S = 1.0
 # Time in seconds for calls to end by themselves, and after their connections were closed.
 _STOP_S, _CLOSE_S = 1.0, 4.0
@@ -73,6 +74,7 @@ class FlightPort(flight.FlightServerBase):  # type: ignore[misc]
             context,
             descriptor.command,
             lambda call: flight.SchemaResult(self._service.schema(descriptor, call)),
+            schema_error,
         )
 
     def do_get(self, context: Any, ticket: Any) -> Any:
@@ -96,7 +98,7 @@ class FlightPort(flight.FlightServerBase):  # type: ignore[misc]
     def do_exchange(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
         self._answer(context, b"", _refuse_exchange)
 
-    def _answer(self, context: Any, message: bytes | None, method: Any) -> Any:
+    def _answer(self, context: Any, message: bytes | None, method: Any, failed: ToError = flight_error) -> Any:
         with working_for(call_context(context)):
             try:
                 if message is not None and len(message) > self._command_bytes_max:
@@ -105,7 +107,7 @@ class FlightPort(flight.FlightServerBase):  # type: ignore[misc]
                 note_user(call.identity.principal)
                 return method(call)
             except Exception as error:  # noqa: BLE001 - the client gets every error
-                raise flight_error(error) from None
+                raise failed(error) from None
 
 
 def _refuse_list(call: Call) -> None:

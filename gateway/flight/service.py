@@ -41,6 +41,7 @@ FRONT_END = WIRE
 # Time in seconds that a statement with rows has to end before its client may read them.
 GATHER_S = 5.0
 _PARAMETER_BYTES_MAX = 16 << 20
+_OPTIONS_MAX = 100
 _UNKNOWN_COUNT = -1
 _CANCELED, _CANCELING, _NOT_CANCELABLE = 1, 2, 3
 _CLOSED = 1
@@ -278,6 +279,8 @@ class Service:
 
     def _set_options(self, body: bytes, call: Call) -> list[bytes]:
         request = decode("SetSessionOptionsRequest", body)
+        if len(request.session_options) > _OPTIONS_MAX:
+            raise FlightMessageInvalid(f"it has more than {_OPTIONS_MAX} options")
         session = self.sessions.find(call).session
         response = new_message("SetSessionOptionsResult")
         for name, option in request.session_options.items():

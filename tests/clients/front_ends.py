@@ -576,7 +576,7 @@ class FlightClient:
             raise Failed(str(error)) from error
 
 
-class Cookies(flight.ClientMiddlewareFactory):  # type: ignore[misc]
+class Cookies(flight.ClientMiddlewareFactory):
     """Notes the cookie in a response."""
 
     def __init__(self) -> None:
@@ -585,7 +585,7 @@ class Cookies(flight.ClientMiddlewareFactory):  # type: ignore[misc]
     def start_call(self, info: object) -> Any:
         cookies = self
 
-        class Noting(flight.ClientMiddleware):  # type: ignore[misc]
+        class Noting(flight.ClientMiddleware):
             def received_headers(self, headers: Mapping[str, list[str]]) -> None:
                 cookies.found = next(iter(headers.get("set-cookie", [])), cookies.found).partition(";")[0]
 
