@@ -92,13 +92,9 @@ def _columns(
     session: Session, query: Query, markers: tuple[int, tuple[str, ...]], is_active: Callable[[], bool]
 ) -> pa.Schema:
     """Returns the columns of a query; none if they depend on the values of its parameters."""
-    positional, names = markers
-    if not positional and not names:
+    parameters = _nulls(*markers)
+    if not parameters:
         return described_columns(session, query, is_active)
-    parameters = (
-        *(Parameter(value=None, sql_type="void", name=name) for name in names),
-        *(Parameter(value=None, sql_type="void") for _ in range(positional)),
-    )
     inner = dataframe_query(query_plan(query.text, parameters))
     try:
         return described_columns(session, inner, is_active)
@@ -106,6 +102,21 @@ def _columns(
         if error.sqlstate.startswith(_CERTAIN):
             raise
         return pa.schema([])
+
+
+def unknown_values(text: str) -> tuple[Parameter, ...]:
+    """Returns a null for each marker in a text; none for one that is not understood."""
+    try:
+        return _nulls(*find_markers(text))
+    except SqlError:
+        return ()
+
+
+def _nulls(positional: int, names: tuple[str, ...]) -> tuple[Parameter, ...]:
+    return (
+        *(Parameter(value=None, sql_type="void", name=name) for name in names),
+        *(Parameter(value=None, sql_type="void") for _ in range(positional)),
+    )
 
 
 def query_plan(text: str, parameters: tuple[Parameter, ...]) -> DataFramePlan:

@@ -29,7 +29,7 @@ from gateway.flight.ingest import INGEST_BYTES_MAX, Ingest, read_rows, write_row
 from gateway.flight.log_ins import COOKIE, WIRE, Call
 from gateway.flight.messages import decode, new_message, pack, unpack
 from gateway.flight.metadata import rows_of, schema_of
-from gateway.flight.prepared import Prepared, prepare
+from gateway.flight.prepared import Prepared, prepare, unknown_values
 from gateway.flight.results import READ_AGAIN_S, Ticket, client_schema
 from gateway.flight.waiting import run_call, wait_for_end, wait_for_rows
 from gateway.recovery import Attach, Through
@@ -219,7 +219,12 @@ class Service:
         request = _unpacked(body, "ActionCreatePreparedStatementRequest")
         _ensure_no_transaction(request)
         client = self.sessions.find(call)
-        prepared = prepare(client.session, request.query, call.is_active)
+        try:
+            prepared = prepare(client.session, request.query, call.is_active)
+        except SqlError:
+            # Run as a statement, it fails in the same way, and is in the history and the audit log.
+            self._run_unprepared(client.session, request.query, call)
+            raise
         client.add_prepared(prepared)
         result = pack(
             "ActionCreatePreparedStatementResult",
@@ -229,6 +234,14 @@ class Service:
             is_update=prepared.is_update,
         )
         return [result]
+
+    def _run_unprepared(self, session: Session, text: str, call: Call) -> None:
+        """Runs a text that cannot be prepared. Raises its error."""
+        operation = session.execute(text, parameters=unknown_values(text))
+        try:
+            wait_for_rows(session, operation, call.is_active)
+        finally:
+            session.forget(operation)
 
     def _close_prepared(self, body: bytes, call: Call) -> list[bytes]:
         request = _unpacked(body, "ActionClosePreparedStatementRequest")

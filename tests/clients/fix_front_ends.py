@@ -22,6 +22,21 @@ SETUP = (
     "GRANT USE SCHEMA, SELECT ON SCHEMA s TO bob",
     "GRANT USE SCHEMA, CREATE TABLE, CREATE FUNCTION ON SCHEMA work TO bob",
     "GRANT USE CATALOG ON CATALOG spark_catalog TO `zoë`",
+    "CREATE SCHEMA rules",
+    "CREATE FUNCTION rules.in_north(r STRING) RETURNS BOOLEAN RETURN r = 'north'",
+    "CREATE FUNCTION rules.masked(v STRING) RETURNS STRING RETURN '***'",
+    "CREATE TABLE s.protected (id INT, region STRING, email STRING)",
+    "INSERT INTO s.protected VALUES (1, 'north', 'a@x'), (2, 'south', 'b@x')",
+    "ALTER TABLE s.protected SET ROW FILTER rules.in_north ON (region)",
+    "ALTER TABLE s.protected ALTER COLUMN email SET MASK rules.masked",
+    "CREATE SCHEMA hidden",
+    "CREATE TABLE hidden.table_a (id INT)",
+    "INSERT INTO hidden.table_a VALUES (7)",
+    "CREATE SCHEMA half",
+    "CREATE TABLE half.table_a (id INT)",
+    "CREATE TABLE half.visible (id INT)",
+    "GRANT USE SCHEMA ON SCHEMA half TO bob",
+    "GRANT SELECT ON TABLE half.visible TO bob",
 )
 
 
@@ -47,11 +62,13 @@ def _start(folder: Path) -> tuple[ServerProcess, Place]:
     """Starts a server with users, whose files are in `folder`."""
     (folder / "lake").mkdir()
     (folder / "catalog").mkdir(mode=0o700)
+    (folder / "audit").mkdir(mode=0o700)
     process = ServerProcess(
         folder,
         str(folder / "lake"),
         GATEWAY_LAKE_CATALOG_FOLDER=str(folder / "catalog"),
-        GATEWAY_AUTHENTICATION_METHODS='["password"]',
+        GATEWAY_AUTHENTICATION_METHODS='["password", "token"]',
+        GATEWAY_AUDIT_FOLDER=str(folder / "audit"),
         GATEWAY_AUTHENTICATION_PASSWORD_FILE=str(make_users(folder / "passwords")),
         GATEWAY_AUTHENTICATION_ADMINS='["ann"]',
         GATEWAY_SERVER_CONNECT_PORT="0",

@@ -23,13 +23,16 @@ from tests.server_process import ServerProcess
 
 @dataclass(frozen=True)
 class RealServer:
-    """The running server; the Thrift and HTTP ports take TLS as well, that of Spark Connect takes nothing else."""
+    """The running server; the Thrift and HTTP ports take TLS as well, those of Spark Connect and Flight take nothing
+    else.
+    """
 
     process: ServerProcess
     lake: Path
     thrift_port: int
     http_port: int
     connect_port: int
+    flight_port: int
     certificate: Certificate
 
     def http(self, **settings: str) -> HttpClient:
@@ -55,10 +58,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
         GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
         GATEWAY_SERVER_TLS_KEY=str(certificate.key),
         GATEWAY_SERVER_CONNECT_PORT="0",
+        GATEWAY_SERVER_FLIGHT_PORT="0",
     )
     try:
         ports = process.ports()
-        yield RealServer(process, lake, ports["thrift"], ports["http"], ports["connect"], certificate)
+        yield RealServer(process, lake, ports["thrift"], ports["http"], ports["connect"], ports["flight"], certificate)
         process.popen.send_signal(signal.SIGTERM)
         assert process.end() == 0, process.output
         assert "internal error" not in process.output, process.output
