@@ -13,7 +13,7 @@ from catalog.conditions import FlightMessageInvalid, FlightMessageTooLarge
 
 CONNECTION_HEADER = "x-gateway-connection"
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-_FRAME_HEAD, _MESSAGE_HEAD = 9, 5
+_FRAME_PREFIX, _MESSAGE_PREFIX = 9, 5
 # SETTINGS_MAX_FRAME_SIZE of gRPC's server is at most this.
 _FRAME_BYTES_MAX = (1 << 24) - 1
 _HEADER_BYTES_MAX = 64 << 10
@@ -57,9 +57,9 @@ class ClientFrames:
             self._has_begun = True
             forwarded.append(begin)
         at = 0
-        while len(self._pending) - at >= _FRAME_HEAD:
+        while len(self._pending) - at >= _FRAME_PREFIX:
             length = int.from_bytes(self._pending[at : at + 3])
-            end = at + _FRAME_HEAD + length
+            end = at + _FRAME_PREFIX + length
             kind = self._pending[at + 3]
             self._ensure_size(kind, length)
             if len(self._pending) < end:
@@ -106,7 +106,7 @@ class ClientFrames:
         return begin + len(content).to_bytes(3) + bytes([_CONTINUATION, _END_HEADERS]) + frame[5:9] + content
 
     def _count_data(self, stream_id: int, flags: int, frame: bytes) -> None:
-        start, end = _FRAME_HEAD, len(frame)
+        start, end = _FRAME_PREFIX, len(frame)
         if flags & _PADDED:
             if end == start:
                 raise FlightMessageInvalid("a frame has no length of its padding")
@@ -126,10 +126,10 @@ class ClientFrames:
                 stream.left -= skipped
                 at += skipped
                 continue
-            taken = min(_MESSAGE_HEAD - len(stream.head), len(data) - at)
+            taken = min(_MESSAGE_PREFIX - len(stream.head), len(data) - at)
             stream.head += bytes(data[at : at + taken])
             at += taken
-            if len(stream.head) == _MESSAGE_HEAD:
+            if len(stream.head) == _MESSAGE_PREFIX:
                 if stream.head[0]:
                     raise FlightMessageInvalid("a message is compressed")
                 stream.left, stream.head = int.from_bytes(stream.head[1:]), b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,16 +43,22 @@ SETUP = (
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    folder = tmp_path_factory.mktemp("front_ends")
+    with open_place(tmp_path_factory.mktemp("front_ends")) as (process, found):
+        yield found
+        process.popen.send_signal(signal.SIGTERM)
+        assert process.end() == 0, process.output
+        assert "internal error" not in process.output, process.output
+
+
+@contextmanager
+def open_place(folder: Path) -> Iterator[tuple[ServerProcess, Place]]:
+    """Yields a server with the objects of the tests, and where it listens."""
     process, found = _start(folder)
     try:
         with found.opened("statements", "ann") as ann:
             for text in SETUP:
                 ann.rows(text)
-        yield found
-        process.popen.send_signal(signal.SIGTERM)
-        assert process.end() == 0, process.output
-        assert "internal error" not in process.output, process.output
+        yield process, found
     finally:
         if process.popen.poll() is None:
             process.popen.kill()

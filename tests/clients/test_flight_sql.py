@@ -124,7 +124,7 @@ def test_ingestion_is_one_commit_in_each_mode(cursor: Any, schema: str, mode: st
 
 
 @slow
-def test_ingestion_obeys_the_tables_rules(cursor: Any, schema: str) -> None:
+def test_ingestion_obeys_the_constraints_of_the_table(cursor: Any, schema: str) -> None:
     rows(
         cursor,
         f"CREATE TABLE {schema}.strict (id BIGINT NOT NULL, n INT DEFAULT 7, d BIGINT GENERATED ALWAYS AS (id * 2)) "
@@ -179,7 +179,7 @@ def test_objects_and_schemas_are_listed(connection: Any, cursor: Any, schema: st
 
 _ARTIFACT = "org.apache.arrow:flight-sql-jdbc-driver:18.3.0"
 _SHA256 = "3f418b46c880e263558c5de669bdbede2c5d4375527ced116fb29f795b03704c"
-needs_maven = pytest.mark.skipif(shutil.which("mvn") is None, reason="Maven fetches the JDBC driver")
+requires_maven = pytest.mark.skipif(shutil.which("mvn") is None, reason="Maven fetches the JDBC driver")
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +211,7 @@ def _query(connection: Any, text: str) -> list[list[str]]:
 
 
 @slow
-@needs_maven
+@requires_maven
 def test_jdbc_reads_and_writes(jdbc: Any, schema: str) -> None:
     values = _query(jdbc, "SELECT 1, 'é', true, 1.50BD, NULL, array(1, 2)")
     assert values == [["1", "é", "true", "1.50", "NULL", "[1,2]"]]
@@ -231,7 +231,7 @@ def test_jdbc_reads_and_writes(jdbc: Any, schema: str) -> None:
 
 
 @slow
-@needs_maven
+@requires_maven
 def test_jdbc_metadata(jdbc: Any, schema: str) -> None:
     with closing(jdbc.createStatement()) as statement:
         statement.execute(f"CREATE TABLE {schema}.described (id INT, amount DECIMAL(10, 2))")
@@ -239,8 +239,8 @@ def test_jdbc_metadata(jdbc: Any, schema: str) -> None:
     assert metadata.getDatabaseProductName() == "delta-gateway"
 
     def values(result: Any, name: str) -> list[str]:
-        index = result.findColumn(name) - 1
-        return column(read_result(result), index)
+        with closing(result):
+            return column(read_result(result), result.findColumn(name) - 1)
 
     assert "spark_catalog" in values(metadata.getCatalogs(), "TABLE_CAT")
     assert schema in values(metadata.getSchemas(), "TABLE_SCHEM")

@@ -165,7 +165,7 @@ def test_port_with_a_certificate_takes_tls_only_and_renews_it(tmp_path: Path, us
         lab.close()
 
 
-def test_client_with_a_certificate_needs_no_password_and_one_without_does(tmp_path: Path, users: Users) -> None:
+def test_client_logs_in_with_a_certificate_or_with_a_password(tmp_path: Path, users: Users) -> None:
     made, authority = make_certificate(tmp_path), Authority(tmp_path, "trusted")
     other = Authority(tmp_path, "other")
     files = TlsFiles(certificate=str(made.certificate), key=str(made.key), client_authorities=str(authority.file))
