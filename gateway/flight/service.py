@@ -39,7 +39,7 @@ from gateway.sessions.session import Session
 
 FRONT_END = WIRE
 # Time in seconds that a statement with rows has to end before its client may read them.
-GATHER_S = 5.0
+GATHER_S = 20.0
 _PARAMETER_BYTES_MAX = 16 << 20
 _OPTIONS_MAX = 100
 _UNKNOWN_COUNT = -1

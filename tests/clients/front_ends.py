@@ -39,10 +39,12 @@ from thrift.transport.TTransport import TTransportException
 
 from gateway.flight.messages import pack
 from tests.clients.connect_sessions import remote_session
+from tests.samples import some
 from tests.security.secure_server import basic
 
 THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, MCP = "hs2", "hs2-http", "statements", "connect", "mcp"
 FLIGHT = "flight"
+SLOW = {FLIGHT}
 FRONT_ENDS = (THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, MCP, FLIGHT)
 SESSION, CLIENT_SESSION, COUNTS = "session", "client session", "counts"
 LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
@@ -64,9 +66,11 @@ Rows = list[list[str | None]]
 
 
 def over(*features: str) -> pytest.MarkDecorator:
-    """Returns the parametrization `front_end` over the front ends with these features."""
+    """Returns the parametrization `front_end` over the front ends with these features. Those in `SLOW` are left out by
+    `make test`, which has smoke tests of their clients.
+    """
     names = [name for name in FRONT_ENDS if not any((name, feature) in LACKING for feature in features)]
-    return pytest.mark.parametrize("front_end", names)
+    return pytest.mark.parametrize("front_end", some(names, set(names) - SLOW))
 
 
 class Failed(Exception):

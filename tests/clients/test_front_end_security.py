@@ -49,6 +49,7 @@ def _log_in(place: Place, front_end: str, user: str, password: str) -> list[list
         client.close()
 
 
+@slow
 @over()
 def test_only_the_right_password_logs_in(place: Place, front_end: str) -> None:
     assert _log_in(place, front_end, "bob", "bobbob") == [["bob"]]
@@ -159,6 +160,7 @@ def test_state_of_a_readers_session_does_not_change_a_policy(bob: Client) -> Non
     assert applied >= 5
 
 
+@slow
 @over()
 def test_error_for_a_hidden_table_is_that_for_a_missing_one(bob: Client) -> None:
     for hidden, missing in (
@@ -207,6 +209,7 @@ def test_sessions_of_others_are_refused(place: Place, front_end: str, ann: Clien
         assert second.rows_in_session_of(ann, "SELECT current_user()") == [["ann"]]
 
 
+@slow
 @over()
 def test_audit_has_success_and_denial_with_user_and_interface(
     place: Place, front_end: str, ann: Client, bob: Client

@@ -99,6 +99,7 @@ def _send_random_bytes(port: int, count: int, seed: int) -> None:
                 connection.recv(1000)
 
 
+@slow
 @over()
 def test_malformed_bytes_leave_the_port_and_its_sessions_serving(place: Place, front_end: str) -> None:
     port = {"hs2": place.thrift, "connect": place.connect, "flight": place.flight}.get(front_end, place.http)

@@ -29,12 +29,12 @@ def frames(streams_max: int = 1000) -> ClientFrames:
     return ClientFrames(TOKEN, message_bytes_max=1000, streams_max=streams_max)
 
 
-HEADERS_FRAME = frame(HEADERS, END_HEADERS, 1, b"\x82")
+BEGIN = frame(HEADERS, END_HEADERS, 1, b"\x82")
 FORWARDED_HEADERS = frame(HEADERS, 0, 1, b"\x82") + frame(CONTINUATION, END_HEADERS, 1, ADDED)
 
 
 def test_headers_get_one_more_after_the_clients_own() -> None:
-    content = PREFACE + frame(SETTINGS, 0, 0) + HEADERS_FRAME + frame(DATA, END_STREAM, 1, message(b"x" * 10))
+    content = PREFACE + frame(SETTINGS, 0, 0) + BEGIN + frame(DATA, END_STREAM, 1, message(b"x" * 10))
     expected = PREFACE + frame(SETTINGS, 0, 0) + FORWARDED_HEADERS + frame(DATA, END_STREAM, 1, message(b"x" * 10))
     assert frames().receive(content) == expected
     by_byte = frames()
@@ -52,21 +52,19 @@ def test_message_within_the_limit_passes_in_any_frames() -> None:
     for size in (1, 3, 7, 400, 999):
         pieces = [content[at : at + size] for at in range(0, len(content), size)]
         sent = b"".join(frame(DATA, 0, 1, piece) for piece in pieces)
-        assert frames().receive(PREFACE + HEADERS_FRAME + sent) == PREFACE + FORWARDED_HEADERS + sent
+        assert frames().receive(PREFACE + BEGIN + sent) == PREFACE + FORWARDED_HEADERS + sent
 
 
 REJECTED = {
     "another protocol": b"GET / HTTP/1.1\r\n\r\n",
-    "a large message": PREFACE + HEADERS_FRAME + frame(DATA, 0, 1, message(b"x" * 1001)[:20]),
-    "a large second message": PREFACE + HEADERS_FRAME + frame(DATA, 0, 1, message(b"x") + b"\0\0\1\0\0"),
-    "a large padded message": PREFACE
-    + HEADERS_FRAME
-    + frame(DATA, PADDED, 1, b"\3" + message(b"x" * 1001)[:20] + b"\0\0\0"),
-    "a compressed message": PREFACE + HEADERS_FRAME + frame(DATA, 0, 1, message(b"x", compressed=1)),
-    "a large frame": PREFACE + HEADERS_FRAME + frame(DATA, 0, 1, b"x" * 1001),
+    "a large message": PREFACE + BEGIN + frame(DATA, 0, 1, message(b"x" * 1001)[:20]),
+    "a large second message": PREFACE + BEGIN + frame(DATA, 0, 1, message(b"x") + b"\0\0\1\0\0"),
+    "a large padded message": PREFACE + BEGIN + frame(DATA, PADDED, 1, b"\3" + message(b"x" * 1001)[:20] + b"\0\0\0"),
+    "a compressed message": PREFACE + BEGIN + frame(DATA, 0, 1, message(b"x", compressed=1)),
+    "a large frame": PREFACE + BEGIN + frame(DATA, 0, 1, b"x" * 1001),
     "a frame of headers": PREFACE + frame(HEADERS, 0, 1, b"x" * 70_000),
     "many frames of headers": PREFACE + frame(HEADERS, 0, 1) + frame(CONTINUATION, 0, 1, b"x" * 60_000) * 2,
-    "padding without a length": PREFACE + HEADERS_FRAME + frame(DATA, PADDED, 1),
+    "padding without a length": PREFACE + BEGIN + frame(DATA, PADDED, 1),
 }
 
 
@@ -91,7 +89,7 @@ def test_open_streams_are_limited_and_ended_ones_do_not_count() -> None:
 def test_random_bytes_raise_nothing_else() -> None:
     chance = random.Random(7)
     for _ in range(2000):
-        fuzzed, content = frames(), PREFACE + HEADERS_FRAME
+        fuzzed, content = frames(), PREFACE + BEGIN
         for _ in range(chance.randrange(1, 6)):
             content += frame(chance.randrange(11), chance.randrange(256), chance.randrange(4), chance.randbytes(40))
         try:
