@@ -37,6 +37,9 @@ _TOKEN_PREFIX = "gateway-flight-"
 _TOKENS_MAX, _TOKENS_PER_USER_MAX = 10_000, 1000
 _TOKEN_IDLE_S = 12 * 3600.0
 _AGENT_MAX = 200
+_HANDSHAKES_MAX = 100
+# The identity of a Handshake, in which no method runs.
+_NO_USER = Identity("")
 _HANDSHAKE_BYTES_MAX = 16 << 10
 
 Headers = Mapping[str, Sequence[Any]]
@@ -44,10 +47,11 @@ Headers = Mapping[str, Sequence[Any]]
 
 @dataclass(slots=True, eq=False)
 class LogIn:
-    """A login by Handshake."""
+    """A login by Handshake, which has a token, or by the header of one call."""
 
     identity: Identity
-    used: float
+    has_token: bool = False
+    used: float = field(default_factory=time.monotonic)
 
 
 class Tokens:
@@ -65,7 +69,7 @@ class Tokens:
                 del self._found[key]
             while len(self._found) >= _TOKENS_MAX:
                 self._found.popitem(last=False)
-            self._found[_digest(token)] = LogIn(identity, time.monotonic())
+            self._found[_digest(token)] = LogIn(identity, has_token=True)
         return token
 
     def find(self, token: str) -> LogIn:
@@ -109,17 +113,23 @@ class LogIns:
     connections: Connections
     tokens: Tokens = field(default_factory=Tokens)
 
-    def begin(self, context: Any) -> Call:
-        """Raises `AuthenticationFailed`."""
-        headers: Headers = context.get_middleware(MIDDLEWARE).headers
-        connection = self.connections.of_call(context.peer(), headers)
+    def authenticate(self, headers: Headers) -> LogIn:
+        """Returns the login of a call; that of a token is the same one for all calls. Raises `AuthenticationFailed`."""
         found = self._by_token(headers)
-        identity = self._identity(headers, connection.peer) if found is None else found.identity
         if found is not None:
-            self.authenticator.ensure_current(identity)
+            self.authenticator.ensure_current(found.identity)
+            return found
+        return LogIn(self._identity(headers, self.connections.of_call("", headers).peer))
+
+    def begin(self, context: Any) -> Call:
+        """Returns a call, which was authenticated when it arrived."""
+        middleware: CallMiddleware = context.get_middleware(MIDDLEWARE)
+        headers, log_in = middleware.headers, middleware.log_in
+        connection = self.connections.of_call(context.peer(), headers)
         agent = (_first(headers, "user-agent") or "")[:_AGENT_MAX] or None
         origin = Origin(WIRE, connection.peer.address, agent)
-        return Call(context, identity, origin, connection, found, _cookie(headers))
+        found = log_in if log_in.has_token else None
+        return Call(context, log_in.identity, origin, connection, found, _cookie(headers))
 
     def shake_hands(self, headers: Headers) -> str | None:
         """Returns the token for a Handshake with credentials in its header; None without. Raises as :meth:`begin`."""
@@ -162,10 +172,11 @@ class LogIns:
 class CallMiddleware(flight.ServerMiddleware):  # type: ignore[misc]
     """The headers of a call; of a Handshake, the token for the client."""
 
-    def __init__(self, headers: Headers, token: str | None, limit: CallLimit) -> None:
+    def __init__(self, headers: Headers, log_in: LogIn, limit: CallLimit, token: str | None = None) -> None:
         self.headers = headers
-        self._token = token
+        self.log_in = log_in
         self._limit = limit
+        self._token = token
 
     def sending_headers(self) -> dict[str, str]:
         return {} if self._token is None else {"authorization": f"Bearer {self._token}"}
@@ -191,25 +202,31 @@ class CallLimit:
 
 
 class CallStart(flight.ServerMiddlewareFactory):  # type: ignore[misc]
-    """Begins each call: counts it, and answers a Handshake with credentials in its header."""
+    """Begins each call: counts and authenticates it before its first message, for which gRPC waits without a limit. A
+    Handshake, whose client is not known, does not count as a call.
+    """
 
     def __init__(self, log_ins: LogIns, limit: CallLimit) -> None:
         super().__init__()
         self._log_ins = log_ins
-        self._limit = limit
+        self._calls = limit
+        self._handshakes = CallLimit(_HANDSHAKES_MAX)
 
     def start_call(self, info: Any, headers: Headers) -> CallMiddleware:
+        is_handshake = info.method == flight.FlightMethod.HANDSHAKE
+        limit = self._handshakes if is_handshake else self._calls
         try:
-            self._limit.take()
+            limit.take()
             try:
-                is_handshake = info.method == flight.FlightMethod.HANDSHAKE
-                token = self._log_ins.shake_hands(headers) if is_handshake else None
+                if is_handshake:
+                    token = self._log_ins.shake_hands(headers)
+                    return CallMiddleware(headers, LogIn(_NO_USER), limit, token)
+                return CallMiddleware(headers, self._log_ins.authenticate(headers), limit)
             except BaseException:
-                self._limit.release()
+                limit.release()
                 raise
         except Exception as error:  # noqa: BLE001 - the client gets every error
             raise flight_error(error) from None
-        return CallMiddleware(headers, token, self._limit)
 
 
 class Handshake(flight.ServerAuthHandler):  # type: ignore[misc]

@@ -16,7 +16,8 @@ from pyarrow import flight
 from gateway.flight import service
 from gateway.flight.messages import new_message, pack
 from tests.gateway.arrow_engine import modifies
-from tests.gateway.flight.lab import Lab, act, query_info, rows_of
+from tests.gateway.flight.lab import Lab, act, basic_header, query_info, rows_of
+from tests.gateway.flight.test_log_ins import Users
 from tests.gateway.http.conftest import eventually
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -212,3 +213,17 @@ def test_many_session_options_at_once_are_rejected(lab: Lab) -> None:
         request.session_options[f"no.setting.{number}"].string_value = "x"
     with pytest.raises(flight.FlightError, match="INVALID_FLIGHT_MESSAGE"):
         act(lab.client(), "SetSessionOptions", request.SerializeToString())
+
+
+def test_call_without_credentials_takes_no_place_of_others() -> None:
+    lab = Lab(authenticator=Users(), calls_max=2)
+    try:
+        descriptor = flight.FlightDescriptor.for_command(pack("CommandStatementUpdate", query="SELECT 1"))
+        client = lab.client()
+        # Their rows never arrive.
+        waiting = [client.do_exchange(descriptor) for _ in range(3)]
+        options = basic_header("bob", "bob")
+        assert eventually(lambda: rows_of(lab.client(), "SELECT 1", options).num_rows == 1)
+        del waiting
+    finally:
+        lab.close()
