@@ -6,6 +6,8 @@ privileges, constraints, defaults and the single commit of any other one.
 
 from __future__ import annotations
 
+import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -14,7 +16,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from catalog.conditions import FlightFeatureNotSupported, FlightMessageInvalid, FlightMessageTooLarge
+from catalog.conditions import (
+    FlightFeatureNotSupported,
+    FlightMessageInvalid,
+    FlightMessageTooLarge,
+    StatementCancelled,
+)
 from catalog.errors import SqlError
 from catalog.names import quote
 from engine.runtime.dataframe import DataFramePlan
@@ -28,8 +35,10 @@ from gateway.flight.waiting import run_call
 from gateway.sessions.operation import Operation
 from gateway.sessions.session import Session
 
-# Bytes of all rows of one call, and of one local relation.
-INGEST_BYTES_MAX = 256 << 20
+# Bytes of all rows of one call, and of one local relation. Spark holds the rows of local relations as objects in the
+# memory of its driver, many times as large, so that only few fit, and one ingestion runs at a time.
+INGEST_BYTES_MAX = 16 << 20
+_RUNNING = threading.Lock()
 _RELATION_BYTES = 12 << 20
 _SOURCE = "flight_source_"
 _NOT_FOUND = ("42P01", "42704", "42P08")
@@ -101,6 +110,11 @@ def write_rows(session: Session, ingest: Ingest, rows: pa.Table, is_active: Call
     """Writes the rows; returns their number. Raises the statement's error, and writes nothing then."""
     plans = list(_plans(_storable(rows), ".".join(ingest.parts)))
     with ExitStack() as views:
+        while not _RUNNING.acquire(timeout=0.5):
+            session.last_used = time.monotonic()
+            if not is_active():
+                raise StatementCancelled()
+        views.callback(_RUNNING.release)
         names = [_open_view(session, plan, views, is_active) for plan in plans]
         query = " UNION ALL ".join(f"SELECT * FROM {quote(name)}" for name in names)
         text = ingest.text(query, exists=lambda: _exists(session, ingest.parts, is_active))

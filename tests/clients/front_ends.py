@@ -528,7 +528,7 @@ class FlightClient:
         handle.cursor.adbc_cancel()
 
     def rows_in_session_of(self, other: FlightClient, text: str) -> Rows:
-        return self._raw_rows(self._info(text, other.cookie()))
+        return self.ticket_rows(self.info(text, other.cookie()))
 
     def reconnect(self) -> None:
         self.close()
@@ -555,12 +555,14 @@ class FlightClient:
         headers += [] if cookie is None else [(b"cookie", cookie.encode())]
         return flight.FlightCallOptions(timeout=_ENDED_S, headers=headers)
 
-    def _info(self, text: str, cookie: str | None = None) -> Any:
+    def info(self, text: str, cookie: str | None = None) -> Any:
+        """Runs a statement; returns its FlightInfo."""
         descriptor = flight.FlightDescriptor.for_command(pack("CommandStatementQuery", query=text))
         with self._failures(), closing(flight.connect(self._location)) as client:
             return client.get_flight_info(descriptor, self._options(cookie))
 
-    def _raw_rows(self, info: Any) -> Rows:
+    def ticket_rows(self, info: Any) -> Rows:
+        """Returns the rows of a FlightInfo, perhaps of another client."""
         found: Rows = []
         with self._failures(), closing(flight.connect(self._location)) as client:
             for endpoint in info.endpoints:
@@ -570,7 +572,7 @@ class FlightClient:
     def _read_ticket(self, query: Query) -> Rows:
         """Reads the result of another client's statement, which stays readable, by its ticket."""
         owner = query.client
-        return self._raw_rows(owner._info(query.text, owner.cookie()))
+        return self.ticket_rows(owner.info(query.text, owner.cookie()))
 
     @contextmanager
     def _failures(self) -> Iterator[None]:

@@ -152,14 +152,14 @@ def test_ingestion_obeys_the_constraints_of_the_table(cursor: Any, schema: str) 
 @slow
 def test_ingestion_of_many_batches(cursor: Any, schema: str) -> None:
     def batches() -> Iterator[pa.RecordBatch]:
-        for start in range(0, 400_000, 50_000):
-            ids = range(start, start + 50_000)
+        for start in range(0, 80_000, 10_000):
+            ids = range(start, start + 10_000)
             yield pa.record_batch({"id": list(ids), "text": [f"row number {number}" * 4 for number in ids]})
 
     first = next(batches())
     reader = pa.RecordBatchReader.from_batches(first.schema, batches())
-    assert cursor.adbc_ingest("many", reader, mode="create", db_schema_name=schema) == 400_000
-    assert rows(cursor, f"SELECT count(DISTINCT id), max(id) FROM {schema}.many") == [(400_000, 399_999)]
+    assert cursor.adbc_ingest("many", reader, mode="create", db_schema_name=schema) == 80_000
+    assert rows(cursor, f"SELECT count(DISTINCT id), max(id) FROM {schema}.many") == [(80_000, 79_999)]
     assert len(rows(cursor, f"DESCRIBE HISTORY {schema}.many")) == 1
 
 

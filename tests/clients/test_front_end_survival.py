@@ -14,7 +14,19 @@ from contextlib import suppress
 import pytest
 
 from tests.clients.fix_front_ends import open_place, place
-from tests.clients.front_ends import CONNECT, FRONT_ENDS, STATEMENTS, THRIFT_HTTP, Client, Failed, Place, column, over
+from tests.clients.front_ends import (
+    CONNECT,
+    FLIGHT,
+    FRONT_ENDS,
+    STATEMENTS,
+    THRIFT_HTTP,
+    Client,
+    Failed,
+    FlightClient,
+    Place,
+    column,
+    over,
+)
 from tests.gateway.http.conftest import eventually
 from tests.paths import ROOT
 from tests.server_process import ServerProcess
@@ -71,7 +83,7 @@ def test_statement_of_a_client_that_vanishes_ends(place: Place, front_end: str) 
 def test_clients_continue_while_another_one_reads_nothing(place: Place, front_end: str) -> None:
     mark = f"stopped over {front_end}"
     count = 20_000
-    text = f"SELECT id, repeat('{mark} ', 20) AS c FROM range({count}) ORDER BY id"
+    text = f"SELECT id, repeat('{mark} ', 4) AS c FROM range({count}) ORDER BY id"
     client = _start_client(place, front_end, text)
     try:
         assert eventually(lambda: bool(_states(place, mark)), 60)
@@ -136,3 +148,28 @@ def test_client_continues_after_the_server_is_killed(own: tuple[ServerProcess, P
         assert eventually(lambda: _answers(client), 120)
         assert client.rows("SELECT id FROM s.open ORDER BY id") == [["1"], ["2"]]
         assert client.rows("SELECT * FROM s.protected") == [["1", "north", "***"]]
+
+
+@slow
+def test_session_and_results_of_flight_continue_by_their_cookie(own: tuple[ServerProcess, Place]) -> None:
+    process, place = own
+    client = place.client(FLIGHT, "bob")
+    assert isinstance(client, FlightClient)
+    cookie = client.cookie()
+    client.ticket_rows(client.info("DECLARE VARIABLE v INT DEFAULT 41", cookie))
+    info = client.info("SELECT id FROM range(3000) ORDER BY id", cookie)
+    os.kill(process.server_pid, signal.SIGKILL)
+    found: list[list[list[str | None]]] = []
+
+    def continues() -> bool:
+        try:
+            found.append(client.ticket_rows(client.info("SELECT v + 1", cookie)))
+        except Failed as error:
+            assert "SESSION_NOT_FOUND" not in error.message
+            return False
+        return True
+
+    assert eventually(continues, 120)
+    assert found == [[["42"]]]
+    assert column(client.ticket_rows(info)) == [str(number) for number in range(3000)]
+    client.close()
