@@ -73,6 +73,7 @@ test-slow: $(VENV)/.installed-test $(S3A_ORACLE)/.installed $(HDFS_ORACLE)/minic
 	$(RUN) pytest -m slow $(TEST_ARGS)
 
 test-clients: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
+	@bash deploy/ensure-maven.sh
 	$(RUN) pytest -m "not oracle and not bench" tests/clients $(TEST_ARGS)
 	@if test -n "$(SUITES)"; then $(RUN) tests.clients.suites "$(SUITES)"; \
 	    else echo "Clients' own test suites are left out: name a folder with checkouts with SUITES=folder"; fi

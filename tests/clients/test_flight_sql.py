@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
@@ -179,7 +178,6 @@ def test_objects_and_schemas_are_listed(connection: Any, cursor: Any, schema: st
 
 _ARTIFACT = "org.apache.arrow:flight-sql-jdbc-driver:18.3.0"
 _SHA256 = "3f418b46c880e263558c5de669bdbede2c5d4375527ced116fb29f795b03704c"
-requires_maven = pytest.mark.skipif(shutil.which("mvn") is None, reason="Maven fetches the JDBC driver")
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +209,6 @@ def _query(connection: Any, text: str) -> list[list[str]]:
 
 
 @slow
-@requires_maven
 def test_jdbc_reads_and_writes(jdbc: Any, schema: str) -> None:
     values = _query(jdbc, "SELECT 1, 'é', true, 1.50BD, NULL, array(1, 2)")
     assert values == [["1", "é", "true", "1.50", "NULL", "[1,2]"]]
@@ -231,7 +228,6 @@ def test_jdbc_reads_and_writes(jdbc: Any, schema: str) -> None:
 
 
 @slow
-@requires_maven
 def test_jdbc_metadata(jdbc: Any, schema: str) -> None:
     with closing(jdbc.createStatement()) as statement:
         statement.execute(f"CREATE TABLE {schema}.described (id INT, amount DECIMAL(10, 2))")
