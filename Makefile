@@ -73,6 +73,7 @@ test-slow: $(VENV)/.installed-test $(S3A_ORACLE)/.installed $(HDFS_ORACLE)/minic
 	$(RUN) pytest -m slow $(TEST_ARGS)
 
 test-clients: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
+	@bash deploy/ensure-maven.sh
 	$(RUN) pytest -m "not oracle and not bench" tests/clients $(TEST_ARGS)
 	@if test -n "$(SUITES)"; then $(RUN) tests.clients.suites "$(SUITES)"; \
 	    else echo "Clients' own test suites are left out: name a folder with checkouts with SUITES=folder"; fi
@@ -197,7 +198,7 @@ $(VENV)/.build: pyproject.toml | $(BIN)/python # what the build requires, here a
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(BUILT) $(VENV)/.build | java
-	$(PIP_INSTALL) --no-build-isolation --constraint requirements.lock --editable '.[connect,postgres]'
+	$(PIP_INSTALL) --no-build-isolation --constraint requirements.lock --editable '.[connect,flight,postgres]'
 	@touch $@
 
 $(VENV)/.prepared: $(VENV)/.installed

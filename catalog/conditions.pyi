@@ -3468,6 +3468,11 @@ class ConnectPositionNotFound(SqlError):
     response_id: str
     def __init__(self, response_id: str) -> None: ...
 
+class PostgresNotInstalled(SqlError):
+    """POSTGRES_NOT_INSTALLED, SQLSTATE F0000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
 class PostgresProtocolViolation(SqlError):
     """POSTGRES_PROTOCOL_VIOLATION, SQLSTATE 08P01"""
     reason: str
@@ -3588,6 +3593,43 @@ class CopyTooLarge(SqlError):
     """COPY_TOO_LARGE, SQLSTATE 54000"""
     limit: int
     def __init__(self, limit: int) -> None: ...
+
+class FlightNotInstalled(SqlError):
+    """FLIGHT_NOT_INSTALLED, SQLSTATE F0000"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class FlightFeatureNotSupported(SqlError):
+    """UNSUPPORTED_FLIGHT_FEATURE, SQLSTATE 0A000"""
+    feature: str
+    advice: str
+    def __init__(self, feature: str, advice: str = '') -> None: ...
+
+class FlightMessageInvalid(SqlError):
+    """INVALID_FLIGHT_MESSAGE, SQLSTATE 08P01"""
+    reason: str
+    def __init__(self, reason: str) -> None: ...
+
+class FlightMessageTooLarge(SqlError):
+    """FLIGHT_MESSAGE_TOO_LARGE, SQLSTATE 54000"""
+    what: str
+    limit: int
+    def __init__(self, what: str, limit: int) -> None: ...
+
+class TooManyFlightCalls(SqlError):
+    """FLIGHT_CALLS_EXCEEDED, SQLSTATE 53300"""
+    limit: int
+    def __init__(self, limit: int) -> None: ...
+
+class FlightStatementNotFound(SqlError):
+    """INVALID_HANDLE.PREPARED_STATEMENT_NOT_FOUND, SQLSTATE 26000"""
+    def __init__(self) -> None: ...
+
+class FlightParametersMismatch(SqlError):
+    """FLIGHT_PARAMETER_COUNT_MISMATCH, SQLSTATE 07001"""
+    expected: int
+    actual: int
+    def __init__(self, expected: int, actual: int) -> None: ...
 
 class SessionStateNotReadable(SqlError):
     """SESSION_STATE_NOT_READABLE, SQLSTATE 58030"""

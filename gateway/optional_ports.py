@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from catalog.conditions import ConnectNotInstalled, InternalError
+from catalog.conditions import ConnectNotInstalled, FlightNotInstalled, PostgresNotInstalled
 from catalog.errors import SqlError
 from gateway.authenticators.exchange import Authenticator
 from gateway.configuration.config import ServerSection
@@ -52,7 +52,8 @@ class OptionalPort:
 # By the key in the port file; the setting is `server.<key>_port`.
 OPTIONAL_PORTS: Mapping[str, OptionalPort] = {
     "connect": OptionalPort("gateway.connect.server", ConnectNotInstalled, uses_grpc=True),
-    "postgres": OptionalPort("gateway.postgres.server", InternalError),
+    "postgres": OptionalPort("gateway.postgres.server", PostgresNotInstalled),
+    "flight": OptionalPort("gateway.flight.server", FlightNotInstalled, uses_grpc=True),
 }
 
 

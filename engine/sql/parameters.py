@@ -36,6 +36,19 @@ def with_values(text: str, parameters: Sequence[Parameter]) -> tuple[str, int]:
     return text, used
 
 
+def find_markers(text: str) -> tuple[int, tuple[str, ...]]:
+    """Returns the number of positional markers in `text`, and the names of the others by their first use."""
+    positional, names = 0, dict[str, None]()
+    tokens = [Token(TokenType.SEMICOLON, ""), *tokenize(text)]
+    for before, token, follower in zip(tokens, tokens[1:], [*tokens[2:], tokens[0]], strict=False):
+        if token.token_type == TokenType.PLACEHOLDER:
+            positional += 1
+        elif token.token_type == TokenType.COLON and before.token_type not in _ENDS_VALUE:
+            if token.end + 1 == follower.start and follower.text.isidentifier():
+                names[follower.text] = None
+    return positional, tuple(names)
+
+
 def literal_text(parameter: Parameter) -> str:
     """Returns a parameter as SQL. Raises `StatementNotSupported` for a variable, and for an invalid type."""
     if parameter.members is not None:

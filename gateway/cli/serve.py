@@ -181,6 +181,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--postgres-port", type=int, metavar="PORT", help="for PostgreSQL's clients, 0 for any (closed)"
     )
+    parser.add_argument(
+        "--flight-port", type=int, metavar="PORT", help="for Arrow Flight SQL clients, 0 for any (closed)"
+    )
     parser.add_argument("--port-file", metavar="FILE", help="written as JSON with the ports in use, when ready")
     parser.add_argument("--log-level", choices=tuple(LogLevel), help="least severe level logged (info)")
     parser.add_argument("--log-format", choices=tuple(LogFormat), help="text, or an object of JSON a line (text)")
@@ -208,6 +211,7 @@ def _flags(arguments: argparse.Namespace) -> dict[str, object]:
         "server.http_port": arguments.http_port,
         "server.connect_port": arguments.connect_port,
         "server.postgres_port": arguments.postgres_port,
+        "server.flight_port": arguments.flight_port,
         "server.port_file": arguments.port_file,
         "log.level": arguments.log_level,
         "log.format": arguments.log_format,

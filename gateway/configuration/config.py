@@ -140,6 +140,13 @@ class ServerSection:
         low=-1,
         high=65535,
     )
+    flight_port: int = setting(
+        -1,
+        "Port for Arrow Flight SQL clients (ADBC, the JDBC driver of Arrow), 0 for a free one; -1: closed. It requires "
+        "the extra `flight`. With tls_certificate it accepts TLS only.",
+        low=-1,
+        high=65535,
+    )
     port_file: str = setting("", "File to which the ports are written as JSON when the server is ready; empty: none.")
     drain_deadline_s: float = setting(
         30.0, "Time in seconds that running statements have after SIGTERM before they are cancelled.", low=0
@@ -171,7 +178,8 @@ class ServerSection:
     tls_certificate: str = setting(
         "",
         "PEM file with the server's certificate chain. The Thrift and HTTP ports then accept TLS in addition to "
-        "plaintext, and detect it by a connection's first byte; connect_port accepts TLS only. Empty: plaintext only.",
+        "plaintext, and detect it by a connection's first byte; connect_port and flight_port accept TLS only. Empty: "
+        "plaintext only.",
     )
     tls_client_authorities: str = setting(
         "", "PEM file with the certificate authorities for client certificates, for authentication.methods certificate."
@@ -188,7 +196,7 @@ class ServerSection:
     @property
     def optional_ports(self) -> Mapping[str, int]:
         """Returns the settings of the ports that may be closed (-1), by the name in the port file."""
-        return {"connect": self.connect_port, "postgres": self.postgres_port}
+        return {"connect": self.connect_port, "postgres": self.postgres_port, "flight": self.flight_port}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 TLS_FIRST_BYTE = 0x16
 # Protocols of application-layer protocol negotiation.
-HTTP, POSTGRESQL = "http/1.1", "postgresql"
+HTTP, HTTP2, POSTGRESQL = "http/1.1", "h2", "postgresql"
 _KINDS = {"email": "email", "URI": "uri", "DNS": "dns"}
 _READ_BYTES = 64 << 10
 

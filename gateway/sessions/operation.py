@@ -513,10 +513,12 @@ class Operation:
                 self._next_row = page.row_offset
                 self._handed_out.pop(page.row_offset, None)
 
-    def page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page:
-        """Returns rows by position, without advancing `fetch`."""
+    def page(self, offset: int, rows_max: int, bytes_max: int | None = None, wait_s: float | None = None) -> Page:
+        """Returns rows by position, without advancing `fetch`. If no row arrives within `wait_s` seconds, the page is
+        empty.
+        """
         with self._open_result() as buffer:
-            page = buffer.page(offset, rows_max, bytes_max=bytes_max)
+            page = buffer.page(offset, rows_max, wait_s, bytes_max=bytes_max)
         return self._note(page)
 
     def pages(self, bytes_max: int, offset: int = 0, end: int | None = None) -> Iterator[pa.Table]:

@@ -23,13 +23,14 @@ from tests.server_process import ServerProcess
 
 @dataclass(frozen=True)
 class RealServer:
-    """The running server; the ports take TLS as well, that of Spark Connect takes nothing else."""
+    """The running server; the ports take TLS as well, those of Spark Connect and Flight take nothing else."""
 
     process: ServerProcess
     lake: Path
     thrift_port: int
     http_port: int
     connect_port: int
+    flight_port: int
     certificate: Certificate
     postgres_port: int = 0
 
@@ -57,10 +58,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
         GATEWAY_SERVER_TLS_KEY=str(certificate.key),
         GATEWAY_SERVER_CONNECT_PORT="0",
         GATEWAY_SERVER_POSTGRES_PORT="0",
+        GATEWAY_SERVER_FLIGHT_PORT="0",
     )
     try:
         ports = process.ports()
-        found = (ports["thrift"], ports["http"], ports["connect"], certificate, ports["postgres"])
+        found = (ports["thrift"], ports["http"], ports["connect"], ports["flight"], certificate, ports["postgres"])
         yield RealServer(process, lake, *found)
         process.popen.send_signal(signal.SIGTERM)
         assert process.end() == 0, process.output

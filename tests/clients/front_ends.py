@@ -1,5 +1,5 @@
-"""The front ends behind one interface, each with a real client: PyHive, the statement API, PySpark, psycopg, and MCP's
-client.
+"""The front ends behind one interface, each with a real client: PyHive, the statement API, PySpark, psycopg, ADBC, and
+MCP's client.
 
 Cases are written once and run over each front end. `LACKING` lists the features that a front end does not have, with
 the reason; :func:`over` leaves these out.
@@ -13,6 +13,7 @@ import re
 import threading
 import time
 import uuid
+import warnings
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -20,13 +21,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
+import adbc_driver_flightsql.dbapi
+import adbc_driver_manager.dbapi as adbc
 import anyio
 import httpx2
 import psycopg
+import pyarrow as pa
 import pyspark.sql.connect.proto as pb2
 import pytest
 from mcp.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
+from pyarrow import flight
 from pyhive import exc, hive
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
@@ -34,12 +39,15 @@ from pyspark.sql.types import Row
 from TCLIService.ttypes import TOperationState
 from thrift.transport.TTransport import TTransportException
 
+from gateway.flight.messages import pack
 from tests.clients.connect_sessions import remote_session
+from tests.samples import some
 from tests.security.secure_server import basic
 
 THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, MCP = "hs2", "hs2-http", "statements", "connect", "mcp"
-POSTGRES = "postgres"
-FRONT_ENDS = (THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, POSTGRES, MCP)
+POSTGRES, FLIGHT = "postgres", "flight"
+SLOW = {FLIGHT}
+FRONT_ENDS = (THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, POSTGRES, MCP, FLIGHT)
 SESSION, CLIENT_SESSION, COUNTS = "session", "client session", "counts"
 LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
     {
@@ -62,9 +70,11 @@ Rows = list[list[str | None]]
 
 
 def over(*features: str) -> pytest.MarkDecorator:
-    """Returns the parametrization `front_end` over the front ends with these features."""
+    """Returns the parametrization `front_end` over the front ends with these features. Those in `SLOW` are left out by
+    `make test`, which has smoke tests of their clients.
+    """
     names = [name for name in FRONT_ENDS if not any((name, feature) in LACKING for feature in features)]
-    return pytest.mark.parametrize("front_end", names)
+    return pytest.mark.parametrize("front_end", some(names, set(names) - SLOW))
 
 
 class Failed(Exception):
@@ -115,6 +125,7 @@ class Place:
     http: int
     connect: int
     postgres: int
+    flight: int
 
     def client(self, front_end: str, user: str, password: str | None = None) -> Client:
         """Returns a client that is logged in. Raises :class:`Failed`."""
@@ -133,6 +144,8 @@ class Place:
                 return PostgresClient(self.postgres, user, found)
             case "mcp":
                 return AgentClient(f"http://127.0.0.1:{self.http}/api/2.0/mcp/sql", basic(user, found))
+            case "flight":
+                return FlightClient(self.flight, user, found)
             case _:
                 raise ValueError(front_end)
 
@@ -538,6 +551,143 @@ def _leaves(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
             yield from _leaves(error)
         else:
             yield error
+
+
+# ---------------------------------------------------------------------------------------------------------- Flight SQL
+
+
+@dataclass
+class Query:
+    """A statement that a thread has sent by ADBC."""
+
+    client: FlightClient
+    text: str
+    cursor: Any
+    thread: threading.Thread
+    found: Rows = field(default_factory=list)
+    errors: list[adbc.Error] = field(default_factory=list)
+
+
+class FlightClient:
+    """ADBC's driver; and PyArrow's client, for requests that the driver never sends."""
+
+    def __init__(self, port: int, user: str, password: str) -> None:
+        self._location = f"grpc://127.0.0.1:{port}"
+        self._header = f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
+        self._login = {"username": user, "password": password}
+        self.connection = self._connect()
+
+    def rows(self, text: str) -> Rows:
+        with self._failures(), closing(self.connection.cursor()) as cursor:
+            return _read(cursor, text)
+
+    def begin(self, text: str) -> Any:
+        def run() -> None:
+            try:
+                query.found = _read(query.cursor, text)
+            except adbc.Error as error:
+                query.errors.append(error)
+
+        query = Query(self, text, self.connection.cursor(), threading.Thread(target=run))
+        query.thread.start()
+        query.thread.join(1.0)
+        return query
+
+    def finish(self, handle: Query) -> Rows:
+        if handle.client is not self:
+            return self._read_ticket(handle)
+        handle.thread.join(_ENDED_S)
+        assert not handle.thread.is_alive(), "the statement does not end"
+        with self._failures(), closing(handle.cursor):
+            if handle.errors:
+                raise handle.errors[0]
+        return handle.found
+
+    def cancel(self, handle: Query) -> None:
+        handle.cursor.adbc_cancel()
+
+    def rows_in_session_of(self, other: FlightClient, text: str) -> Rows:
+        return self.ticket_rows(self.info(text, other.cookie()))
+
+    def reconnect(self) -> None:
+        self.close()
+        self.connection = self._connect()
+
+    def close(self) -> None:
+        with suppress(adbc.Error, RuntimeError):
+            self.connection.close()
+
+    def cookie(self) -> str:
+        """Returns the cookie of a session that this client opens."""
+        cookies = Cookies()
+        with self._failures(), closing(flight.connect(self._location, middleware=[cookies])) as client:
+            list(client.do_action(flight.Action("GetSessionOptions", b""), self._options()))
+        return cookies.found
+
+    def _connect(self) -> Any:
+        with self._failures(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return adbc_driver_flightsql.dbapi.connect(self._location, db_kwargs=self._login, autocommit=True)
+
+    def _options(self, cookie: str | None = None) -> Any:
+        headers = [(b"authorization", self._header.encode())]
+        headers += [] if cookie is None else [(b"cookie", cookie.encode())]
+        return flight.FlightCallOptions(timeout=_ENDED_S, headers=headers)
+
+    def info(self, text: str, cookie: str | None = None) -> Any:
+        """Runs a statement; returns its FlightInfo."""
+        descriptor = flight.FlightDescriptor.for_command(pack("CommandStatementQuery", query=text))
+        with self._failures(), closing(flight.connect(self._location)) as client:
+            return client.get_flight_info(descriptor, self._options(cookie))
+
+    def ticket_rows(self, info: Any) -> Rows:
+        """Returns the rows of a FlightInfo, perhaps of another client."""
+        found: Rows = []
+        with self._failures(), closing(flight.connect(self._location)) as client:
+            for endpoint in info.endpoints:
+                found += _spelled(client.do_get(endpoint.ticket, self._options()).read_all())
+        return found
+
+    def _read_ticket(self, query: Query) -> Rows:
+        """Reads the result of another client's statement, which stays readable, by its ticket."""
+        owner = query.client
+        return self.ticket_rows(owner.info(query.text, owner.cookie()))
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (adbc.Error, flight.FlightError, pa.ArrowException) as error:
+            raise Failed(str(error)) from error
+
+
+class Cookies(flight.ClientMiddlewareFactory):
+    """Notes the cookie in a response."""
+
+    def __init__(self) -> None:
+        self.found = ""
+
+    def start_call(self, info: object) -> Any:
+        cookies = self
+
+        class Noting(flight.ClientMiddleware):
+            def received_headers(self, headers: Mapping[str, list[str]]) -> None:
+                cookies.found = next(iter(headers.get("set-cookie", [])), cookies.found).partition(";")[0]
+
+        return Noting()
+
+
+def _read(cursor: Any, text: str) -> Rows:
+    """Returns the rows of a text; the number of changed rows for a statement without a result."""
+    cursor.execute(text)
+    if cursor.description:
+        return _spelled(cursor.fetch_arrow_table())
+    return [[str(cursor.rowcount)]] if cursor.rowcount > 0 else []
+
+
+def _spelled(table: Any) -> Rows:
+    columns = [column.to_pylist(maps_as_pydicts="strict") for column in table.columns]
+    return [[spell(value) for value in row] for row in zip(*columns, strict=True)]
 
 
 # -------------------------------------------------------------------------------------------------------------- values

@@ -214,8 +214,15 @@ def test_canceled_statement_ends_at_the_server(place: Place, front_end: str, cli
 def test_history_has_the_statement_with_its_front_end(place: Place, front_end: str, client: Client) -> None:
     mark = f"recorded over {front_end}"
     client.rows(f"SELECT '{mark}'")
-    names = {"hs2": "thrift", "hs2-http": "thrift-http", "statements": "http", "connect": "connect", "mcp": "mcp"}
-    names["postgres"] = "postgres"
+    names = {
+        "hs2": "thrift",
+        "hs2-http": "thrift-http",
+        "statements": "http",
+        "connect": "connect",
+        "mcp": "mcp",
+        "flight": "flight",
+        "postgres": "postgres",
+    }
     text = (
         "SELECT DISTINCT interface, user_name FROM system.gateway.queries "
         f"WHERE statement_text LIKE '%\\'{mark}\\'%' AND statement_text NOT LIKE '%LIKE%'"

@@ -55,7 +55,7 @@ def visited(program: Path) -> Iterator[RealServer]:
     process: ServerProcess = installed(folder)
     try:
         ports = process.ports()
-        yield RealServer(process, folder / "sample-lake", ports["thrift"], ports["http"], 0, certificate)
+        yield RealServer(process, folder / "sample-lake", ports["thrift"], ports["http"], 0, 0, certificate)
         process.popen.send_signal(signal.SIGTERM)
         assert process.end() == 0, process.output
     finally:

@@ -43,12 +43,14 @@ class Site:
     thrift_port: int
     http_port: int
     connect_port: int
+    flight_port: int
 
     def local(self, text: str) -> str:
         """Returns text with the ports and folders of this run."""
         text = re.sub(r"\b10000\b", str(self.thrift_port), text)
         text = re.sub(r"\b8080\b", str(self.http_port), text)
         text = re.sub(r"\b15002\b", str(self.connect_port), text)
+        text = re.sub(r"\b32010\b", str(self.flight_port), text)
         text = re.sub(r"(?<![\w.])/(data|backup)/", rf"{self.folder}/\1/", text)
         return text.replace("/var/lib/delta-gateway/", f"{self.folder}/state/")
 
@@ -68,11 +70,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         GATEWAY_LAKE_CATALOG_FOLDER=str(folder / "state/catalog"),
         GATEWAY_AUDIT_FOLDER=str(folder / "state/audit"),
         GATEWAY_SERVER_CONNECT_PORT="0",
+        GATEWAY_SERVER_FLIGHT_PORT="0",
     )
     try:
         ports = process.ports()
         _write_programs(folder, ports["http"])
-        yield Site(folder, ports["thrift"], ports["http"], ports["connect"])
+        yield Site(folder, ports["thrift"], ports["http"], ports["connect"], ports["flight"])
         process.popen.send_signal(signal.SIGTERM)
         assert process.end() == 0, process.output
         assert "internal error" not in process.output, process.output

@@ -52,6 +52,7 @@ from engine.runtime.results import (
 )
 from engine.runtime.statement import Statement
 from engine.saved_queries import SavedQueries
+from engine.statements.describe.statement import DescribeQuery
 from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
@@ -62,6 +63,7 @@ from engine.statements.listings.statement import (
 )
 from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.show.statement import ShowCatalogs
+from engine.types.arrow_types import table_schema
 
 Answer = Callable[[StatementRequest], ResultStream]
 CATALOG = "spark_catalog"
@@ -358,6 +360,9 @@ class ArrowSession:
                 return self._use(list(parts))
             case UseCatalog(catalog=catalog):
                 return self._use([catalog, "default"])
+            case DescribeQuery(inner=query, as_json=True):
+                described = self.execute(query.text, request)
+                return string_rows(["json_schema"], [[table_schema(described.schema).to_json()]])
             case ShowCatalogs():
                 return string_rows(["catalog"], [[CATALOG]])
             case ListSchemas(schema_pattern=pattern):

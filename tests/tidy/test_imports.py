@@ -20,7 +20,7 @@ LIBRARY_IMPORTERS = {
     "prompt_toolkit": r"gateway/cli/lines\.py$",
     "pygments": r"gateway/cli/lines\.py$",
     "sqlglot": r"engine/sql/",
-    "google": r"gateway/connect/",
+    "google": r"gateway/(connect|flight)/",
     "grpc": r"gateway/connect/",
     "grpc_status": r"gateway/connect/",
     "pyspark": r"(engine/spark/|gateway/connect/(proto|rows)\.py$)",
@@ -34,6 +34,7 @@ LIBRARY_IMPORTERS = {
     "fsspec": r"catalog/store/conditional_put\.py$",
     "httpx": r"(catalog/rest/transport|gateway/catalog_import/unity)\.py$",
 }
+SUBMODULE_IMPORTERS = {"pyarrow.flight": "gateway/flight/"}
 # Comes with a library that is declared.
 # With the extra that declares it.
 OPTIONAL = {
@@ -58,6 +59,16 @@ def test_library_is_imported_only_by_its_importer(library: str) -> None:
         if name.partition(".")[0] == library and not re.match(LIBRARY_IMPORTERS[library], module.path)
     ]
     assert not wrong
+
+
+@pytest.mark.parametrize("name", SUBMODULE_IMPORTERS)
+def test_part_of_a_library_is_imported_only_by_its_importer(name: str) -> None:
+    found = [
+        module.path
+        for module in MODULES.values()
+        if any(imported == name or imported.startswith(f"{name}.") for imported, _ in module.imports)
+    ]
+    assert found and all(path.startswith(SUBMODULE_IMPORTERS[name]) for path in found)
 
 
 def test_every_imported_library_is_declared_and_every_declared_one_imported() -> None:

@@ -41,7 +41,7 @@ _WORD = re.compile(r"[A-Za-z']+")
 REPLACED = frozenset(
     "road way ways house room rooms floor door doors needs need sight policed told contest loss losses patience choice "
     "chosen extremes marks marked unmarked kept remainder going staying rule rules numbered rearrangement rearranged "
-    "remembered flight flights turn turns question questions asked announced timeless repeatability lent lease leases "
+    "remembered turn turns question questions asked announced timeless repeatability lent lease leases "
     "settled measures totals vitals trail carried head heads".split()
 )
 REPLACED_PAIRS = frozenset({("seen", "by"), ("hides", "work"), ("take", "up"), ("hung", "up"), ("look", "up")})
@@ -61,7 +61,6 @@ EXCEPTIONS = {
     ),
     r"heads|heads_file": "the setting audit.heads_file and the option --heads",
     r".*high_water_marks": "high-water marks of identity columns",
-    r".*(in_flight|InFlightQuery)": "queries in flight",
     r"is_kept_alive": "HTTP keep-alive",
     r"kept_(max|bytes_max|bytes_per_user_max)": "settings",
     r"FileSystemCache": "a Java class, and a method of one",

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.gateway.arrow_engine import answer_of_rows, modifies
+from tests.gateway.arrow_engine import answer_of_rows
 from tests.gateway.http.conftest import eventually
 from tests.gateway.postgres.lab import Lab, Wire, cells, error_of, fields, kinds, opened, tags
 
