@@ -88,6 +88,9 @@ class Nobody:
     def ensure_current(self, identity: Identity) -> None:
         pass
 
+    def mechanism_for(self, user: str, peer: Peer) -> Mechanism:
+        return Mechanism.PLAIN
+
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
         raise AssertionError("no client impersonates")
 
