@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from catalog.conditions import ConnectNotInstalled, FlightNotInstalled, PostgresNotInstalled
 from catalog.errors import SqlError
@@ -38,6 +38,13 @@ class FrontEndServer(Protocol):
         ...
 
     def stop(self) -> None: ...
+
+
+@runtime_checkable
+class CountedServer(Protocol):
+    """A port's server that knows the number of its connections."""
+
+    def connection_count(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,11 @@ class OptionalFrontEnds:
     def start(self) -> Mapping[str, int]:
         """Starts the servers; returns their ports."""
         return {name: server.start() for name, server in self._servers.items()}
+
+    @property
+    def connection_counts(self) -> Mapping[str, Callable[[], int]]:
+        """Returns functions that count the open connections, by the key in the port file."""
+        return {name: one.connection_count for name, one in self._servers.items() if isinstance(one, CountedServer)}
 
     @property
     def services(self) -> Mapping[str, FrontEnd]:

@@ -313,6 +313,7 @@ class Server:
             front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service, **optional.services}
             self._continue_sessions(Recovery(registry, state, front_ends), registry.threads, state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
+        self._lifecycle.traffic.connections.update(optional.connection_counts)
         ports = Ports(thrift=thrift.start(), http=http.port, optional=optional.start())
         calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
