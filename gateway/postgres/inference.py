@@ -54,7 +54,7 @@ class Inference:
 
     def columns(self, statement: SentStatement, oids: Sequence[int]) -> list[Column]:
         """Returns the columns of a query. Raises the error of its analysis."""
-        limits = limit_markers(statement.marked)
+        limits = limit_markers(statement.spark_text)
         nulls = self.nulls(oids)
         nulls = [_one(number) if number in limits else null for number, null in enumerate(nulls, 1)]
         found = self.describe(statement.text, nulls, statement.dialect)
@@ -86,7 +86,7 @@ class Inference:
 
     def _found(self, statement: SentStatement, given: Sequence[int]) -> list[int]:
         found = dict(enumerate(given, 1))
-        text = statement.marked
+        text = statement.spark_text
         for number in limit_markers(text):
             _note(found, number, INT8.oid)
         for first, kind, second, other in _CASTS.findall(text):
@@ -106,7 +106,7 @@ class Inference:
         """
         for _ in range(len(found)):
             try:
-                plans = self.explain(statement.text, _probes(statement.marked, found), statement.dialect)
+                plans = self.explain(statement.text, _probes(statement.spark_text, found), statement.dialect)
             except SqlError as error:
                 failed = _FAILED_CAST.search(error.message)
                 if failed is None:  # its own error follows when it is described or run

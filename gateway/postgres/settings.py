@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from catalog.conditions import ParameterNotRecognized, ParameterReadOnly, ParameterValueInvalid
+from gateway.postgres.catalog.resources import SERVER_VERSION, SERVER_VERSION_NUM
 
-SERVER_VERSION, SERVER_VERSION_NUM = "16.4", "160004"
 VERSION_TEXT = f"PostgreSQL {SERVER_VERSION} (delta-gateway)"
 TIME_ZONE, SEARCH_PATH, STATEMENT_TIMEOUT = "TimeZone", "search_path", "statement_timeout"
 IDLE_IN_TRANSACTION = "idle_in_transaction_session_timeout"

@@ -35,7 +35,7 @@ class SentStatement:
     insert: InsertText | None = None
     dialect: SqlDialect = SqlDialect.SPARK
     # The text with Spark's markers, whatever the dialect.
-    marked: str = ""
+    spark_text: str = ""
 
     @property
     def text(self) -> str:
@@ -74,13 +74,13 @@ def read_statement(text: str, whole: str, offset: int, known: Answers, dialect: 
     kind = class_of(adapted.text)
     is_write = kind is StatementClass.WRITE and len(text) <= _INSERT_TEXT_MAX
     insert = parse_insert(adapted.text) if is_write else None
-    marked = adapted.text
+    spark_text = adapted.text
     if dialect is SqlDialect.POSTGRES and insert is None:
         adapted = AdaptedText(text, text, adapted.markers)
     else:
         dialect = SqlDialect.SPARK
     sent = SentText(adapted, whole, offset)
-    return SentStatement(sent, kind=kind, insert=insert, dialect=dialect, marked=marked)
+    return SentStatement(sent, kind=kind, insert=insert, dialect=dialect, spark_text=spark_text)
 
 
 def split_query(text: str) -> list[tuple[str, int]]:
@@ -112,7 +112,7 @@ class Prepared:
 
     def with_limits(self, parameters: Sequence[Parameter]) -> Sequence[Parameter]:
         """Returns the parameters with those of LIMIT and OFFSET as INT, which Spark requires."""
-        limits = {f"{MARKER_PREFIX}{number}" for number in limit_markers(self.statement.marked)}
+        limits = {f"{MARKER_PREFIX}{number}" for number in limit_markers(self.statement.spark_text)}
         if not limits:
             return parameters
         return tuple(replace(one, sql_type="int") if one.name in limits else one for one in parameters)
