@@ -269,10 +269,9 @@ class Server:
         staged = StagedLinks(LinkSigner(lifetime_s=self._config.results.link_lifetime_s))
         folder = open_state_folder(self._config)
         call_signer = CallSigner(folder.key) if folder is not None else None
-        log_ins = _open_log_ins(folder)
         options = HttpOptions(
             call_signer=call_signer,
-            log_ins=log_ins,
+            log_ins=(log_ins := _open_log_ins(folder)),
             staged=staged,
             threads=config.http_threads,
             hosts=hosts,
