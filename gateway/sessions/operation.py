@@ -161,6 +161,8 @@ class Operation:
         self.error: SqlError | None = None
         # Called on the statement's thread with the accessed objects before planning; an exception fails the statement.
         self.on_access: Callable[[StatementAccess], None] = lambda _: None
+        # Called when it waits for the end of its transaction block.
+        self.on_staged: Callable[[], None] = lambda: None
         # Called, perhaps more than once, after its result was released.
         self.on_closed: Callable[[], None] = lambda: None
         self.kind, self.is_kind_known = StatementClass.READ, True
@@ -618,6 +620,7 @@ class Operation:
             self._changed.notify_all()
 
     def _note_staged(self, result: ResultStream) -> None:
+        self.on_staged()
         with self._changed:
             self._staged = result
             self._changed.notify_all()

@@ -71,6 +71,7 @@ class StatementThreads:
 
         Raises `TooManyAbandonedOfOwner`, `TooManyAbandoned`, `TooManyQueued`.
         """
+        operation.on_staged = lambda: self._leave_slot(operation)
         with self._lock:
             if self._abandoned or self._cancelled:
                 self._ensure_few_stuck(*self._owners(operation))
@@ -213,6 +214,14 @@ class StatementThreads:
         if since is not None:
             with working_for(operation.call):
                 logger.info("statement %s ended, %.1f s after it was given up", operation.id, time.monotonic() - since)
+
+    def _leave_slot(self, operation: Operation) -> None:
+        """Releases the slot of a statement that waits, on its thread, for the end of its transaction block."""
+        with self._lock:
+            if operation in self._running:
+                self._running.discard(operation)
+                self._admission.remove(operation)
+                self._give_places()
 
     def _release(self, operation: Operation) -> None:
         """Releases a slot: the operation ended for its client; its thread may still work."""

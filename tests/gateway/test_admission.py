@@ -301,3 +301,24 @@ def test_group_always_has_an_equal_share_beside_other_gateways() -> None:
     admission = filled(AdmissionRules(groups=(etl,)), ("ann", 20), ("eve", 3), groups={"ann": "etl"})
     admission.count_elsewhere([{"etl": 6}, {"etl": 6, "default": 50}])
     assert sorted(taken(admission)) == ["ann", "ann", "eve", "eve", "eve"]
+
+
+def test_statement_that_waits_for_the_end_of_its_block_takes_no_slot() -> None:
+    engine, goes_on = ArrowEngine(), threading.Event()
+
+    def stage(request: StatementRequest) -> ResultStream:
+        request.on_staged(empty_result())
+        goes_on.wait(60)
+        return empty_result()
+
+    engine.answers["UPDATE"] = stage
+    rules = AdmissionRules(default=GroupRules(name="default", running_per_user_max=1))
+    registry = Registry(engine, Limits(statements_running_max=1, admission=rules))
+    session = registry.open_session(Identity("ann"))
+    waiting = [session.execute("UPDATE") for _ in range(3)]
+    assert all(one.wait_until_staged(60) is not None for one in waiting)
+    assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
+    assert [one.state for one in waiting] == [OperationState.RUNNING] * 3
+    goes_on.set()
+    assert all(one.wait(60) is OperationState.FINISHED for one in waiting)
+    registry.drain(0)
