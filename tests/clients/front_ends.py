@@ -46,14 +46,15 @@ from tests.security.secure_server import basic
 
 THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, MCP = "hs2", "hs2-http", "statements", "connect", "mcp"
 POSTGRES, FLIGHT = "postgres", "flight"
-SLOW = {FLIGHT}
+SLOW = {FLIGHT, POSTGRES}
 FRONT_ENDS = (THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, POSTGRES, MCP, FLIGHT)
-SESSION, CLIENT_SESSION, COUNTS = "session", "client session", "counts"
+SESSION, CLIENT_SESSION, COUNTS, HANDLES = "session", "client session", "counts", "handles of statements"
 LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         (MCP, SESSION): "A call has a session of its own.",
         (MCP, CLIENT_SESSION): "A call has a session of its own.",
         (CONNECT, CLIENT_SESSION): "The id of another user's session opens a new session of this user.",
+        (POSTGRES, HANDLES): "A statement belongs to its connection.",
         (POSTGRES, CLIENT_SESSION): "A session belongs to its connection.",
         (POSTGRES, COUNTS): "The number of rows is in the tag of the completion.",
         (THRIFT, COUNTS): "PyHive requires that a changing statement has no result set.",

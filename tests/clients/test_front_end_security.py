@@ -9,7 +9,19 @@ import httpx2
 import pytest
 
 from tests.clients.fix_front_ends import place
-from tests.clients.front_ends import CLIENT_SESSION, FLIGHT, FRONT_ENDS, SESSION, Client, Failed, Place, column, over
+from tests.clients.front_ends import (
+    CLIENT_SESSION,
+    FLIGHT,
+    FRONT_ENDS,
+    HANDLES,
+    POSTGRES,
+    SESSION,
+    Client,
+    Failed,
+    Place,
+    column,
+    over,
+)
 from tests.gateway.http.conftest import eventually
 from tests.security.secure_server import basic
 
@@ -17,7 +29,7 @@ __all__ = ["place"]  # a fixture
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
 WIRES = {"hs2": "thrift", "hs2-http": "thrift-http", "statements": "http", "connect": "connect", "mcp": "mcp"}
-WIRES[FLIGHT] = "flight"
+WIRES |= {FLIGHT: "flight", POSTGRES: "postgres"}
 # The tests without this mark are in `make test`.
 slow = pytest.mark.slow
 DENIED = ("42501", "42P01")
@@ -192,7 +204,7 @@ def test_lists_have_visible_objects_only(bob: Client, ann: Client) -> None:
     assert "hidden" in column(ann.rows("SHOW SCHEMAS"))
 
 
-@over()
+@over(HANDLES)
 def test_statements_of_others_are_refused(ann: Client, bob: Client) -> None:
     handle = ann.begin("SELECT count(*), 'of ann' FROM range(1000)")
     found = failure(lambda: bob.finish(handle))

@@ -40,7 +40,9 @@ slow = pytest.mark.slow
 _CLIENT = """
 import sys
 from tests.clients.front_ends import Place
-place = Place(thrift={0.thrift}, http={0.http}, connect={0.connect}, flight={0.flight})
+place = Place(
+    thrift={0.thrift}, http={0.http}, connect={0.connect}, postgres={0.postgres}, flight={0.flight}
+)
 rows = place.client(sys.argv[1], "bob").rows(sys.argv[2])
 print(len(rows), rows[-1][0])
 """
@@ -102,7 +104,14 @@ def test_clients_continue_while_another_one_reads_nothing(place: Place, front_en
 
 def _send_random_bytes(port: int, count: int, seed: int) -> None:
     chance = random.Random(seed)
-    begins = (b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"POST / HTTP/1.1\r\n", b"\x01\0\0\0\x05PLAIN", b"\x16\x03\x01")
+    begins = (
+        b"",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"POST / HTTP/1.1\r\n",
+        b"\x01\0\0\0\x05PLAIN",
+        b"\x16\x03\x01",
+        b"\0\0\0\x08",
+    )
     for number in range(count):
         content = begins[number % len(begins)] + chance.randbytes(chance.randrange(1, 300))
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), 10) as connection:
@@ -115,7 +124,8 @@ def _send_random_bytes(port: int, count: int, seed: int) -> None:
 @slow
 @over()
 def test_malformed_bytes_leave_the_port_and_its_sessions_serving(place: Place, front_end: str) -> None:
-    port = {"hs2": place.thrift, "connect": place.connect, "flight": place.flight}.get(front_end, place.http)
+    ports = {"hs2": place.thrift, "connect": place.connect, "flight": place.flight, "postgres": place.postgres}
+    port = ports.get(front_end, place.http)
     with place.opened(front_end, "bob") as before:
         assert before.rows("SELECT 1") == [["1"]]
         _send_random_bytes(port, 100, FRONT_ENDS.index(front_end))
