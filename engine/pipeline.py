@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
 
-from catalog.conditions import CatalogBusy
+from catalog.conditions import CatalogBusy, TableNotFound
 from catalog.errors import SqlError
 from catalog.store.remote import look_again
 from engine.authorization.accesses import access_of
@@ -139,7 +139,9 @@ def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:
         binder = Binder(context.state, context.sources, constants, is_known=True, versions=versions)
         try:
             bound = bind_statement(statement, binder)
-        except SqlError:
+        except SqlError as error:
+            if request.block is not None and isinstance(error, TableNotFound):
+                request.block.ensure_exists(error)
             # Errors name the format's own conditions, so it is needed even if binding
             # fails.
             context.subject.format = _format_of(statement, binder, None)

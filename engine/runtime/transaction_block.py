@@ -26,6 +26,7 @@ from catalog.conditions import (
     BlockReadsChanges,
     CatalogOutcomeUnknown,
     CommitOutcomeUnknown,
+    TableNotFound,
 )
 from engine.concurrency.cancel import CancelToken
 from engine.runtime.accesses import Access, StatementAccess, Use
@@ -132,6 +133,13 @@ class TransactionBlock:
             change = self._change
             if change is not None and not (change.is_insert and change.written == {table}):
                 raise BlockChangesMore("INSERT")
+
+    def ensure_exists(self, error: TableNotFound) -> None:
+        """Raises `BlockReadsChanges` instead of `error` if the table is created at the block's end."""
+        name = error.name.replace("`", "")
+        with self._changed:
+            if self._change is not None and name in self._change.written:
+                raise BlockReadsChanges(name) from error
 
     @contextmanager
     def commit_at_end(

@@ -341,7 +341,7 @@ class Client:
         statement = prepared.statement
         if not statement.may_be_of_catalog:
             return None
-        names = [TYPES[oid].name if oid in TYPES and TYPES[oid].element is None else "" for oid in prepared.oids]
+        names = [TYPES[oid].name if oid in TYPES else "" for oid in prepared.oids]
         return self.catalog.describe(statement.source, names)
 
     def _answer_from_catalog(self, statement: SentStatement, parameters: Sequence[Parameter]) -> Result | None:

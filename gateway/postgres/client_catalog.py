@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,7 +82,7 @@ class ClientCatalog:
         session = self.session()
         catalog = self._catalog(session)
         found = catalog.answer(
-            text, session, [_text(one) for one in parameters], [_type_name(one) for one in parameters]
+            text, session, [_text(one) for one in parameters], [pg_type(one.sql_type).name for one in parameters]
         )
         if found is not None:
             _DATABASES.use(catalog)
@@ -121,11 +122,6 @@ def _spark_type(kind: pa.DataType) -> str:
     return _SPARK_TYPES.get(kind, "string")
 
 
-def _type_name(parameter: Parameter) -> str:
-    found = pg_type(parameter.sql_type)
-    return f"{found.element.name}[]" if found.element is not None else found.name
-
-
 def _text(parameter: Parameter) -> str | None:
     if parameter.members is None:
         return parameter.value
@@ -134,5 +130,7 @@ def _text(parameter: Parameter) -> str | None:
 
 
 def _quoted(value: str) -> str:
+    if re.fullmatch(r"[\w.+-]+", value) and value.upper() != "NULL":
+        return value
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field, replace
 from engine.runtime.parameters import Parameter
 from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.statement_class import StatementClass, class_of
-from engine.sql.postgres_text import MARKER_PREFIX, AdaptedText, InsertText, adapt_text, limit_markers, parse_insert
+from engine.sql.postgres_text import (
+    MARKER_PREFIX,
+    AdaptedText,
+    InsertText,
+    adapt_text,
+    defines_columns,
+    limit_markers,
+    parse_insert,
+)
 from engine.sql.statement_texts import split_statements
 from gateway.postgres.commands import Command, Copy, is_begin, is_blank, parse_command
 from gateway.postgres.errors import SentText
@@ -75,7 +83,7 @@ def read_statement(text: str, whole: str, offset: int, known: Answers, dialect: 
     is_write = kind is StatementClass.WRITE and len(text) <= _INSERT_TEXT_MAX
     insert = parse_insert(adapted.text) if is_write else None
     spark_text = adapted.text
-    if dialect is SqlDialect.POSTGRES and insert is None:
+    if dialect is SqlDialect.POSTGRES and insert is None and not defines_columns(text):
         adapted = AdaptedText(text, text, adapted.markers)
     else:
         dialect = SqlDialect.SPARK

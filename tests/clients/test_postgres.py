@@ -12,9 +12,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import adbc_driver_postgresql.dbapi
 import asyncpg
+import pandas as pd
 import psycopg
 import psycopg2
+import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from psycopg2.extras import execute_values
@@ -204,6 +207,7 @@ def test_asyncpg_prepares_and_binds(place: RealServer) -> None:
             "people", schema_name=SCHEMA, columns=["id", "name"], records=[(n, "c") for n in range(40, 50)]
         )
         assert await connection.fetchval(f"SELECT count(*) FROM {TABLE} WHERE id >= 20") == 30
+        assert await connection.fetchval("SELECT array(1, 2)") == [1, 2]
         async with connection.transaction():
             found = [record["id"] async for record in connection.cursor("SELECT id FROM range(0, 120, 1, 1)")]
         assert sorted(found) == list(range(120))
@@ -299,3 +303,24 @@ def test_pgx_reads_binds_and_copies(place: RealServer) -> None:
     done = subprocess.run([str(program), str(place.postgres_port)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["1 ann", "ann", "3", "42P01"]
+
+
+def test_tables_of_drivers_have_postgresqls_types(place: RealServer) -> None:
+    engine = sa.create_engine(f"postgresql+psycopg://ada@localhost:{place.postgres_port}/postgres")
+    frame = pd.DataFrame({"a": range(2_000), "b": ["x"] * 2_000})
+    with pytest.raises(pd.errors.DatabaseError, match="autocommit"):  # it creates the table and inserts in one block
+        frame.to_sql("of_pandas", engine, schema=SCHEMA, index=False)
+    each = engine.execution_options(isolation_level="AUTOCOMMIT")
+    frame.to_sql("of_pandas", each, schema=SCHEMA, index=False)
+    with engine.begin() as connection:
+        found = connection.execute(sa.text(f"SELECT count(*), sum(a), max(b) FROM {SCHEMA}.of_pandas")).one()
+        assert tuple(found) == (2_000, 1_999_000, "x")
+        assert len(connection.execute(sa.text(f"DESCRIBE HISTORY {SCHEMA}.of_pandas")).all()) == 2
+    assert "of_pandas" in sa.inspect(engine).get_table_names(SCHEMA)
+    uri = f"postgresql://ada@localhost:{place.postgres_port}/postgres"
+    with adbc_driver_postgresql.dbapi.connect(uri) as connection, connection.cursor() as cursor:
+        rows = pa.table({"x": pa.array([1, 2, 3]), "s": ["a", "b", None]})
+        assert cursor.adbc_ingest("of_adbc", rows, mode="create", db_schema_name=SCHEMA) == 3
+        connection.commit()
+        cursor.execute(f"SELECT x, s FROM {SCHEMA}.of_adbc ORDER BY x")
+        assert cursor.fetchall() == [(1, "a"), (2, "b"), (3, None)]
