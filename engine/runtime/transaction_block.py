@@ -136,10 +136,9 @@ class TransactionBlock:
 
     def ensure_exists(self, error: TableNotFound) -> None:
         """Raises `BlockReadsChanges` instead of `error` if the table is created at the block's end."""
-        name = error.name.replace("`", "")
         with self._changed:
-            if self._change is not None and name in self._change.written:
-                raise BlockReadsChanges(name) from error
+            if self._change is not None and error.name in self._change.written:
+                raise BlockReadsChanges(error.name) from error
 
     @contextmanager
     def commit_at_end(
