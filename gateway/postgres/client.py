@@ -22,6 +22,7 @@ from catalog.conditions import (
     PreparedStatementNotFound,
     SessionCursorExists,
     SessionCursorNotFound,
+    TableNotFound,
     TooManyPreparedObjects,
 )
 from catalog.errors import SqlError
@@ -34,7 +35,7 @@ from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass
 from engine.sql.postgres.scopes import CatalogSession
-from engine.sql.postgres_text import SPARK_TYPES
+from engine.sql.postgres_text import SPARK_TYPES, InsertText
 from engine.statements.session.statement import ResetSetting, SetSetting, UseSchema
 from gateway.postgres import commands as c
 from gateway.postgres.blocks import Block, BlockState
@@ -54,7 +55,7 @@ from gateway.postgres.settings import SEARCH_PATH, TIME_ZONE, VERSION_TEXT, Para
 from gateway.postgres.staged_rows import StagedRows, can_stage
 from gateway.postgres.statements import Prepared, SentStatement, read_statement
 from gateway.postgres.types import TEXT, TYPES, Column, pg_type
-from gateway.postgres.writing import prepare_target, write_rows
+from gateway.postgres.writing import Target, prepare_target, write_rows
 from gateway.registry import Registry
 from gateway.sessions.operation import Operation
 from gateway.sessions.requested import WantedResult
@@ -617,12 +618,32 @@ class Client:
         insert = statement.insert
         assert insert is not None
         if self.block.staged is None or not self.block.staged.is_for(insert):
-            target = prepare_target(self, insert, statement.text, parameters)
+            target = self._target(insert, statement.text, parameters)
             self.begin_rows(target.name, StagedRows(insert.target, insert.columns, target.types))
         assert self.block.staged is not None
         rows = insert.row_count
         self.block.staged.add(insert, statement.text, parameters, rows)
         return completed(f"INSERT 0 {rows}")
+
+    def _target(self, insert: InsertText, text: str, parameters: Sequence[Parameter]) -> Target:
+        with self._created_tables():
+            return prepare_target(self, insert, text, parameters)
+
+    def copy_target(self, insert: InsertText) -> Target:
+        """Returns the target of COPY FROM. Raises the error of its names, privileges and types."""
+        with self._created_tables():
+            types = self.inference.written_types(insert, is_required=True)
+            target = prepare_target(self, insert, f"INSERT INTO {insert.target} {insert.columns} {insert.query}", ())
+        return replace(target, types=types)
+
+    @contextmanager
+    def _created_tables(self) -> Iterator[None]:
+        """Raises `BlockReadsChanges` for a table that the block creates."""
+        try:
+            yield
+        except TableNotFound as error:
+            self.block.engine.ensure_exists(error)
+            raise
 
     def begin_rows(self, table: str, staged: StagedRows) -> None:
         """Begins rows for `table` in the block, after those for other columns. Raises `BlockNotSupported`."""

@@ -82,7 +82,7 @@ class ClientCatalog:
         session = self.session()
         catalog = self._catalog(session)
         found = catalog.answer(
-            text, session, [_text(one) for one in parameters], [pg_type(one.sql_type).name for one in parameters]
+            text, session, [_text(one) for one in parameters], [_type_name(one) for one in parameters]
         )
         if found is not None:
             _DATABASES.use(catalog)
@@ -120,6 +120,11 @@ def _spark_type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"array<{_spark_type(kind.value_type)}>"
     return _SPARK_TYPES.get(kind, "string")
+
+
+def _type_name(parameter: Parameter) -> str:
+    """Returns a parameter's type; an empty name for an array, which follows from its place in the query."""
+    return "" if parameter.members is not None else pg_type(parameter.sql_type).name
 
 
 def _text(parameter: Parameter) -> str | None:

@@ -40,7 +40,6 @@ from gateway.postgres.results import Result, completed, pages
 from gateway.postgres.staged_rows import StagedRows, can_stage
 from gateway.postgres.statements import Prepared, SentStatement, split_query
 from gateway.postgres.types import BINARY_FORMAT
-from gateway.postgres.writing import prepare_target
 from gateway.process.byte_stream import ByteStream, Disconnected
 
 logger = logging.getLogger(__name__)
@@ -469,8 +468,8 @@ class Connection:
         target = self.client.read(command.target_text, command.target_text, 0)
         insert = target.insert
         assert insert is not None
-        types = self.client.inference.written_types(insert, is_required=True)
-        name = prepare_target(self.client, insert, f"INSERT INTO {insert.target} {insert.columns} {insert.query}", ())
+        name = self.client.copy_target(insert)
+        types = name.types
         block = self.client.block
         if block.is_open:
             block.ensure_may_write(name.name)

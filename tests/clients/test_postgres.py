@@ -318,9 +318,8 @@ def test_tables_of_drivers_have_postgresqls_types(place: RealServer) -> None:
         assert len(connection.execute(sa.text(f"DESCRIBE HISTORY {SCHEMA}.of_pandas")).all()) == 2
     assert "of_pandas" in sa.inspect(engine).get_table_names(SCHEMA)
     uri = f"postgresql://ada@localhost:{place.postgres_port}/postgres"
-    with adbc_driver_postgresql.dbapi.connect(uri) as connection, connection.cursor() as cursor:
+    with adbc_driver_postgresql.dbapi.connect(uri, autocommit=True) as connection, connection.cursor() as cursor:
         rows = pa.table({"x": pa.array([1, 2, 3]), "s": ["a", "b", None]})
         assert cursor.adbc_ingest("of_adbc", rows, mode="create", db_schema_name=SCHEMA) == 3
-        connection.commit()
         cursor.execute(f"SELECT x, s FROM {SCHEMA}.of_adbc ORDER BY x")
         assert cursor.fetchall() == [(1, "a"), (2, "b"), (3, None)]

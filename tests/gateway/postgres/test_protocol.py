@@ -24,7 +24,7 @@ def test_start_reports_the_parameters_that_drivers_require(lab: Lab) -> None:
     messages = wire.start({"application_name": "test", "client_encoding": "'utf-8'"})
     assert kinds(messages).replace("S", "") == "RKZ"
     found = _statuses(messages)
-    assert found["server_version"].startswith("16.") and found["client_encoding"] == "UTF8"
+    assert found["server_version"].startswith("15.") and found["client_encoding"] == "UTF8"
     assert found["DateStyle"].startswith("ISO") and found["integer_datetimes"] == "on"
     assert found["application_name"] == "test" and found["session_authorization"] == "ada"
     wire.close()
@@ -194,7 +194,7 @@ def test_calls_of_drivers_are_answered(wire: Wire) -> None:
     text = "SELECT current_setting('jit') AS cur, set_config('jit', 'off', false) AS new"
     messages = wire.query(text)
     assert cells(messages) == [[b"off", b"off"]]
-    assert cells(wire.query("select pg_catalog.version()"))[0][0].startswith(b"PostgreSQL 16.")  # type: ignore[union-attr]
+    assert cells(wire.query("select pg_catalog.version()"))[0][0].startswith(b"PostgreSQL 15.")  # type: ignore[union-attr]
 
 
 RESETS = (
