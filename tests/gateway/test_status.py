@@ -87,7 +87,8 @@ def test_only_lost_handles_are_stale() -> None:
     stale = {error.condition for error in declared_errors() if _failure(error).is_stale_handle}
     names = ("CHUNK_NOT_FOUND", "FORMAT", "OPERATION_CLOSED", "OPERATION_NOT_FOUND", "SESSION_NOT_FOUND")
     of_connect = ("OPERATION_ABANDONED", "OPERATION_ALREADY_EXISTS", "SESSION_CHANGED", "SESSION_CLOSED")
-    assert stale == {f"INVALID_HANDLE.{name}" for name in (*names, *of_connect)}
+    of_flight = ("PREPARED_STATEMENT_NOT_FOUND",)
+    assert stale == {f"INVALID_HANDLE.{name}" for name in (*names, *of_connect, *of_flight)}
 
 
 def test_a_handler_of_a_script_is_no_handle() -> None:
