@@ -68,7 +68,7 @@ _PATH_WITHOUT_EFFECT = frozenset({"$user", "public", "pg_catalog", ""})
 
 @dataclass(slots=True)
 class Opening:
-    """What a connection begins with."""
+    """A connection's login, client, catalog, parameters and dialect."""
 
     identity: Identity
     origin: Origin
@@ -152,23 +152,25 @@ class Client:
             return result
         if statement.insert is not None and self.block.is_open and can_stage(parameters):
             return self.stage(statement, parameters)
-        if self.block.is_open and statement.kind not in (StatementClass.READ, StatementClass.METADATA):
-            return self._change_in_block(statement, parameters)
         return self.execute(statement, parameters)
 
     def execute(self, statement: SentStatement, parameters: Sequence[Parameter] = ()) -> Result:
-        """Runs a statement of the engine."""
+        """Runs a statement of the engine. In a block, a change waits at its commit for the block's end."""
         if statement.kind not in (StatementClass.READ, StatementClass.METADATA):
             self.inference.forget()
             self.catalog.forget()
+            if self.block.is_open:
+                self.write_staged_rows()
         operation = self.session.execute(
             statement.text,
             parameters=parameters,
             timeout_s=self.parameters.statement_timeout_s,
             wanted=self._wanted(streams=True, dialect=statement.dialect),
         )
-        self._await(operation)
-        return OperationResult(self.session, operation, statement.text)
+        # Also for a text that looks like a query: `WITH … INSERT`.
+        if (waiting := self._await_change(operation)) is None:
+            return OperationResult(self.session, operation, statement.text)
+        return completed(completion_tag(statement.text, 0, waiting.rows_modified))
 
     def _wanted(self, *, streams: bool, dialect: SqlDialect = SqlDialect.SPARK) -> WantedResult:
         block = self.block if self.block.is_open else None
@@ -178,21 +180,6 @@ class Client:
             return request if block is None else block.within(request)
 
         return WantedResult(streams=streams, block=None if block is None else block.engine, within=within)
-
-    def _change_in_block(self, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
-        """Runs a statement that may change something; its change waits at its commit for the block's end."""
-        self.write_staged_rows()
-        self.inference.forget()
-        self.catalog.forget()
-        operation = self.session.execute(
-            statement.text,
-            parameters=parameters,
-            timeout_s=self.parameters.statement_timeout_s,
-            wanted=self._wanted(streams=False, dialect=statement.dialect),
-        )
-        if (waiting := self._await_change(operation)) is None:
-            return OperationResult(self.session, operation, statement.text)
-        return completed(completion_tag(statement.text, 0, waiting.rows_modified))
 
     def _await_change(self, operation: Operation) -> ResultStream | None:
         """Waits until a change waits at its commit, and returns its result; None if the statement has ended.
@@ -204,7 +191,8 @@ class Client:
                 pass
         if waiting is None:
             self._await(operation)
-            self.block.changes += self.block.change is not None  # it has joined the waiting one
+            if self.block.change is not None and operation.rows_modified is not None:
+                self.block.changes += 1  # it has joined the waiting one
             return None
         self.block.change, self.block.changes = operation, 1
         return waiting

@@ -74,7 +74,8 @@ def leading_words(text: str) -> tuple[str, str]:
 def completion_tag(text: str, rows: int, changed: int | None) -> str:
     """Returns the tag of an engine's statement: its first word, with the number of rows where PostgreSQL has one."""
     word, kind = leading_words(text)
-    if word == "INSERT":
+    # WITH … INSERT and FROM … INSERT begin as queries do.
+    if word == "INSERT" or (word in _READS and changed is not None):
         return f"INSERT 0 {changed or 0}"
     if word in _COUNTED:
         return f"{word} {changed or 0}"

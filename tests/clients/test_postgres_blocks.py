@@ -44,6 +44,7 @@ CHANGES = [
     ("UPDATE blocks SET s = 'x' WHERE id = 1", 1, [(1, "x"), (2, "b")]),
     ("DELETE FROM blocks WHERE id = 1", 1, [(2, "b")]),
     ("INSERT INTO blocks SELECT id + 2, 'c' FROM blocks_other", 0, [(1, "a"), (2, "b")]),
+    ("WITH c AS (SELECT 3 AS id) INSERT INTO blocks SELECT id, 'c' FROM c", 1, [(1, "a"), (2, "b"), (3, "c")]),
     ("INSERT INTO blocks SELECT 3, 'c'", 1, [(1, "a"), (2, "b"), (3, "c")]),
     ("INSERT INTO blocks VALUES (3, 'c')", 1, [(1, "a"), (2, "b"), (3, "c")]),
     ("MERGE INTO blocks USING (SELECT 2 id) x ON blocks.id = x.id WHEN MATCHED THEN DELETE", 1, [(1, "a")]),
