@@ -31,37 +31,16 @@ from engine.formats.registry import PLANNERS
 from engine.pipeline import execute_and_commit, plan_on_newest
 from engine.planning.plans.ddl import (
     AlterPlan,
-    CatalogPlan,
     CreateTableAsPlan,
     CreateTablePlan,
-    CreateTemporaryFunctionPlan,
-    CreateTemporaryViewPlan,
-    DropSchemaPlan,
-    DropTablePlan,
-    DropTemporaryFunctionPlan,
-    DropTemporaryViewPlan,
-    DropVolumePlan,
-    FilePlan,
-    RenameTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
     SyncIdentityPlan,
-    TokenPlan,
 )
 from engine.planning.plans.format_plan import FormatPlan
-from engine.planning.plans.plan import AnsweringPlan, Plan, WritingPlan
+from engine.planning.plans.plan import AnsweringPlan, CatalogChangePlan, Plan, WritingPlan
 from engine.planning.plans.reads import (
-    AnswerPlan,
-    AssignPlan,
-    CommandPlan,
     CommittedPlan,
-    DeclarePlan,
-    DropVariablePlan,
-    EqualityDeletesPlan,
-    EvaluatePlan,
-    ExplainPlan,
-    ReadPlan,
-    SchemaPlan,
 )
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.repeated_statements import has_changed_catalog, unknown_outcome
@@ -226,7 +205,7 @@ def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is
     context.request.cancel.reopen()  # after another INSERT's commit: waiting for a lock can be canceled
     policy = context.retries
     block = context.request.block
-    if block is not None and _is_change(first):
+    if block is not None and isinstance(first, CatalogChangePlan | WritingPlan):
         title = spec_of(statement).title
         if isinstance(first, FormatPlan) or _is_step(first):
             raise BlockForbidsStatement(title)
@@ -270,25 +249,6 @@ def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is
     with context.sources.locks.hold(locked, context.request.cancel):
         is_fresh = False  # another lock holder may have committed since
         return policy.run_again(once, may_run_again)
-
-
-def _is_change(plan: Plan) -> bool:
-    """Returns whether `plan` changes more than the session."""
-    if isinstance(plan, WritingPlan):
-        return True
-    match plan:
-        case CatalogPlan() | DropSchemaPlan() | DropTablePlan() | DropVolumePlan() | FilePlan() | TokenPlan():
-            return True
-        case ReadPlan() | EqualityDeletesPlan() | AnswerPlan() | ExplainPlan() | SchemaPlan() | CommandPlan():
-            return False
-        case CommittedPlan() | EvaluatePlan() | DeclarePlan() | AssignPlan() | DropVariablePlan():
-            return False
-        case CreateTemporaryViewPlan() | DropTemporaryViewPlan() | RenameTemporaryViewPlan():
-            return False
-        case CreateTemporaryFunctionPlan() | DropTemporaryFunctionPlan():
-            return False
-        case _:
-            assert_never(plan)
 
 
 def _at_the_end_of_block(plan: Plan, context: ExecutionContext, block: TransactionBlock) -> Outcome:

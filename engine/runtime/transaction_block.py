@@ -85,12 +85,6 @@ class TransactionBlock:
         with self._changed:
             return dict(self._versions)
 
-    @property
-    def has_staged(self) -> bool:
-        """Returns True if a statement waits at its commit."""
-        with self._changed:
-            return self._stage is _Stage.STAGED
-
     def note_versions(self, versions: Mapping[str, str]) -> None:
         """Keeps the versions that a query reads."""
         with self._changed:

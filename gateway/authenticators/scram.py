@@ -35,7 +35,7 @@ class MalformedExchange(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """What a server has of a password."""
+    """A password's verifier (RFC 5802)."""
 
     iterations: int
     salt: bytes

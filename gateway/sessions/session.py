@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 from catalog.conditions import (
     NestedParameter,
@@ -48,6 +49,13 @@ HTTP_WIRE, MCP_WIRE = "http", "mcp"
 # The wires of sessions whose clients are seen by their requests alone: the statement API with the console, and MCP.
 POLLED_WIRES = (HTTP_WIRE, MCP_WIRE)
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
+
+# Changes a statement's request.
+Within: TypeAlias = Callable[[StatementRequest], StatementRequest]
+
+
+def unchanged(request: StatementRequest) -> StatementRequest:
+    return request
 
 
 class Session:
@@ -191,35 +199,24 @@ class Session:
 
         return self._call(type(statement).__name__, run)
 
-    def describe(
-        self,
-        text: str,
-        parameters: Sequence[Parameter] = (),
-        within: Callable[[StatementRequest], StatementRequest] = lambda request: request,
-    ) -> Operation:
+    def describe(self, text: str, parameters: Sequence[Parameter] = (), within: Within = unchanged) -> Operation:
         """Starts a call that returns the columns of the query `text`, as DESCRIBE QUERY does, without running it;
         `within` changes its request.
         """
-        _ensure_flat(parameters)
-        described = join_texts(("DESCRIBE QUERY ", slice_text(text, 0, len(text))))
-        return self._call(
-            "DescribeQuery", lambda request: self.engine_session.execute(described, within(request), parameters)
-        )
+        return self._call_about("DescribeQuery", "DESCRIBE QUERY ", text, parameters, within)
 
-    def explain(
-        self,
-        text: str,
-        parameters: Sequence[Parameter] = (),
-        within: Callable[[StatementRequest], StatementRequest] = lambda request: request,
-    ) -> Operation:
+    def explain(self, text: str, parameters: Sequence[Parameter] = (), within: Within = unchanged) -> Operation:
         """Starts a call that returns the plans of the statement `text`, as EXPLAIN EXTENDED does, without running it;
         `within` changes its request.
         """
+        return self._call_about("Explain", "EXPLAIN EXTENDED ", text, parameters, within)
+
+    def _call_about(
+        self, name: str, head: str, text: str, parameters: Sequence[Parameter], within: Within
+    ) -> Operation:
         _ensure_flat(parameters)
-        explained = join_texts(("EXPLAIN EXTENDED ", slice_text(text, 0, len(text))))
-        return self._call(
-            "Explain", lambda request: self.engine_session.execute(explained, within(request), parameters)
-        )
+        whole = join_texts((head, slice_text(text, 0, len(text))))
+        return self._call(name, lambda request: self.engine_session.execute(whole, within(request), parameters))
 
     def transfer(self, statement: GetFile | ChangeFile, stage: Callable[[FileTransfer], str]) -> Operation:
         """Starts a statement about a volume file, as a value; `stage` is called once it is authorized."""

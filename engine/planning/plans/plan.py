@@ -37,8 +37,8 @@ from engine.planning.plans.reads import (
 )
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
-# Plans that return rows, or change only names.
-AnsweringPlan = (
+# Plans that read, or change the session alone.
+SessionPlan = (
     ReadPlan
     | EqualityDeletesPlan
     | AnswerPlan
@@ -46,22 +46,21 @@ AnsweringPlan = (
     | SchemaPlan
     | CommandPlan
     | CommittedPlan
-    | TokenPlan
-    | CatalogPlan
     | CreateTemporaryViewPlan
     | DropTemporaryViewPlan
     | RenameTemporaryViewPlan
     | CreateTemporaryFunctionPlan
     | DropTemporaryFunctionPlan
-    | DropSchemaPlan
-    | DropTablePlan
     | DeclarePlan
     | AssignPlan
     | DropVariablePlan
     | EvaluatePlan
-    | DropVolumePlan
-    | FilePlan
 )
+
+# Plans that change names, or files outside of tables.
+CatalogChangePlan = TokenPlan | CatalogPlan | DropSchemaPlan | DropTablePlan | DropVolumePlan | FilePlan
+
+AnsweringPlan = SessionPlan | CatalogChangePlan
 
 # Plans that stage a table version, for any format.
 TablePlan = (

@@ -51,7 +51,7 @@ class CatalogFunction:
 
 @dataclass(frozen=True, slots=True)
 class CatalogNames:
-    """What a catalog query may name: relations `schema.name` with their columns and oids, and functions.
+    """Names for catalog queries: relations `schema.name` with their columns and oids, and functions.
 
     `tables` are the functions that return rows, with their columns.
     """
