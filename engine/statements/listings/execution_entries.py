@@ -1,7 +1,8 @@
 """`ListEntries`: the catalog's entries as JSON, one text cell for each.
 
-A location, a view's text and a function's body are in it for principals who manage the object. A table's columns and
-properties are in its log, for which there are other calls. Members that are null are absent.
+A location, a view's text and a function's body are in it for principals who manage the object. `privileges` are those
+that the principal can use, with the privileges on containers that they require. A table's columns and properties are in
+its log, for which there are other calls. Members that are null are absent.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from catalog.entries import (
     ViewEntry,
     VolumeEntry,
 )
-from catalog.names import CatalogName, SchemaName, TableName, fold
+from catalog.grants.privileges import PRIVILEGES, Privilege
+from catalog.grants.rights import kind_of
+from catalog.names import CatalogName, SchemaName, TableName, fold, matches_all
 from catalog.system.audit_table import SYSTEM_CATALOG
 from catalog.view import CatalogView
 from engine.binding.bound import BoundStatement, Outcome
@@ -49,8 +52,12 @@ def _all(view: CatalogView, statement: ListEntries) -> Sequence[OwnedEntry]:
             return _page([*view.catalogs(), CatalogEntry(name=CatalogName(SYSTEM_CATALOG))], statement)
         case ObjectKind.SCHEMA:
             return _page(view.schemas(CatalogName(statement.catalog)), statement)
+        case ObjectKind.TABLE if not statement.schema:
+            return list(view.find_relations(statement.catalog, matches_all, matches_all))
         case ObjectKind.TABLE:
             return _page(view.relations(schema), statement)
+        case ObjectKind.FUNCTION if not statement.schema:
+            return [entry for each in view.find_schemas(statement.catalog) for entry in view.functions(each.name)]
         case ObjectKind.FUNCTION:
             return _page(view.functions(schema), statement)
         case ObjectKind.VOLUME:
@@ -113,8 +120,15 @@ def _described(view: CatalogView, entry: OwnedEntry) -> Json:
         case _:
             assert_never(entry)
     parts = (entry.name,) if isinstance(entry.name, str) else entry.name.parts
-    described = {"name": list(parts), "owner": entry.owner, "comment": entry.comment, **own}
+    common: Json = {"owner": entry.owner, "comment": entry.comment, "privileges": _privileges(view, entry)}
+    described: Json = {"name": list(parts), **common, **own}
     return {key: value for key, value in described.items() if value is not None}
+
+
+def _privileges(view: CatalogView, entry: OwnedEntry) -> list[str]:
+    rights = view.rights
+    usable = PRIVILEGES[kind_of(entry)] - {Privilege.ALL}
+    return sorted(each for each in usable if rights is None or rights.find_missing(each, entry) is None)
 
 
 def _relation(view: CatalogView, entry: Relation, tells_all: bool) -> Json:

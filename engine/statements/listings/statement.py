@@ -97,7 +97,8 @@ class ListColumns(Statement):
 class ListEntries(Statement):
     """Metadata call: the entries of a kind in a catalog or a schema, by name, as JSON.
 
-    With `name` the one entry; else at most `limit` entries whose names, in lower case, come after `after`.
+    With `name` the one entry; else at most `limit` entries whose names, in lower case, come after `after`. Without
+    `schema` all tables or functions in the catalog, in no order.
     """
 
     kind: ObjectKind

@@ -62,7 +62,12 @@ _EMPTY = {"BOOLEAN": False, "SMALLINT": 0, "INTEGER": 0, "BIGINT": 0, "FLOAT": 0
 HELPERS: Mapping[str, str] = {
     "pgf_session": "name VARCHAR, value VARCHAR",
     "pgf_types": "oid BIGINT, name VARCHAR, display VARCHAR, visible BOOLEAN",
-    "pgf_functions": "oid BIGINT, name VARCHAR, result BIGINT",
+    "pgf_functions": (
+        "oid BIGINT, name VARCHAR, result BIGINT, schema_name VARCHAR, arguments VARCHAR, identity VARCHAR, "
+        "result_text VARCHAR, body VARCHAR"
+    ),
+    "pgf_privileges": "key VARCHAR, privilege VARCHAR",
+    "pgf_view_texts": "oid BIGINT, text VARCHAR",
     "pgf_relations": "oid BIGINT, name VARCHAR, relation VARCHAR, full_name VARCHAR",
     "pgf_namespaces": "oid BIGINT, name VARCHAR",
     "pgf_roles": "oid BIGINT, name VARCHAR",

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from engine.sql.postgres.catalog_expressions import columns_of
 from engine.sql.postgres.scopes import CatalogFunction, Columns
 
-_READ_PRIVILEGES = "regexp_matches(lower(p), 'select|usage|connect|execute')"
-_PRIVILEGE = f"(a, p) AS {_READ_PRIVILEGES}, (u, a, p) AS {_READ_PRIVILEGES}"
-_COLUMN_PRIVILEGE = f"(a, c, p) AS {_READ_PRIVILEGES}, (u, a, c, p) AS {_READ_PRIVILEGES}"
+# Privileges on types, languages and other objects that the gateway does not have.
+_ON_OTHERS = "lower(p) IN ('usage', 'select')"
+_OTHER_PRIVILEGE = f"(a, p) AS {_ON_OTHERS}, (u, a, p) AS {_ON_OTHERS}"
 _NO_TEXT = "NULL::VARCHAR"
 _VISIBLE = "TRUE"
 # A definition with the name of a relation in it, which is qualified unless its schema is the current one.
@@ -22,6 +22,15 @@ _BY_VISIBILITY = (
     "d.before || CASE WHEN d.schema_name = pgf_quote_ident(pgf_current_schema()) OR d.schema_name = '' THEN '' "
     "ELSE d.schema_name || '.' END || d.relation_name || d.after"
 )
+
+
+def _on_object(kind: str, column: str = "") -> str:
+    """Returns the bodies of a function that tests a privilege: without a user, and with one."""
+    test = f"""(SELECT bool_or(list_contains(list_transform(string_split(lower(p), ','), x -> trim(x)), h.privilege))
+        FROM pgf_privileges h WHERE h.key = '{kind}:' || lower(replace(a::VARCHAR, '"', '')))"""
+    is_user = "(SELECT count(*) > 0 FROM pgf_roles r WHERE r.oid <> 10 AND u::VARCHAR IN (r.name, r.oid::VARCHAR))"
+    return f"(a, {column}p) AS {test}, (u, a, {column}p) AS {is_user} AND {test}"
+
 
 # Macros: name → type of the result, and arguments with the body. Bodies may use the relations of `database.py`.
 _MACROS: Mapping[str, tuple[str, str]] = {
@@ -65,7 +74,11 @@ _MACROS: Mapping[str, tuple[str, str]] = {
         f"""(o) AS (SELECT {_BY_VISIBILITY} FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'c'),
         (o, p) AS (SELECT {_BY_VISIBILITY} FROM pgf_definitions d WHERE d.oid = o AND d.kind = 'c')""",
     ),
-    "pg_get_viewdef": ("text", f"(o) AS {_NO_TEXT}, (o, p) AS {_NO_TEXT}"),
+    "pg_get_viewdef": (
+        "text",
+        """(o) AS (SELECT v.text FROM pgf_view_texts v WHERE v.oid = o),
+        (o, p) AS (SELECT v.text FROM pgf_view_texts v WHERE v.oid = o)""",
+    ),
     "obj_description": (
         "text",
         """(o) AS (SELECT max(d.description) FROM pgf_descriptions d WHERE d.objoid = o AND d.objsubid = 0),
@@ -105,13 +118,28 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     "pg_is_other_temp_schema": ("bool", "(o) AS FALSE"),
     "pg_get_partkeydef": ("text", f"(o) AS {_NO_TEXT}"),
     "pg_get_serial_sequence": ("text", f"(t, c) AS {_NO_TEXT}"),
-    "pg_get_function_arguments": ("text", "(o) AS ''"),
-    "pg_get_function_identity_arguments": ("text", "(o) AS ''"),
+    "pg_get_function_arguments": ("text", "(o) AS (SELECT f.arguments FROM pgf_functions f WHERE f.oid = o)"),
+    "pg_get_function_identity_arguments": (
+        "text",
+        "(o) AS (SELECT f.identity FROM pgf_functions f WHERE f.oid = o)",
+    ),
     "pg_get_function_result": (
         "text",
-        "(o) AS (SELECT max(y.display) FROM pgf_functions f JOIN pgf_types y ON y.oid = f.result WHERE f.oid = o)",
+        """(o) AS (SELECT coalesce(f.result_text, y.display) FROM pgf_functions f
+            LEFT JOIN pgf_types y ON y.oid = f.result WHERE f.oid = o)""",
     ),
-    "pg_get_functiondef": ("text", f"(o) AS {_NO_TEXT}"),
+    "pg_get_functiondef": (
+        "text",
+        """(o) AS (SELECT 'CREATE OR REPLACE FUNCTION ' || pgf_quote_ident(f.schema_name) || '.'
+            || pgf_quote_ident(f.name) || '(' || f.arguments || ')' || chr(10) || ' RETURNS ' || f.result_text
+            || chr(10) || ' LANGUAGE sql' || chr(10) || 'RETURN ' || f.body || chr(10)
+            FROM pgf_functions f WHERE f.oid = o)""",
+    ),
+    "pg_function_is_visible": (
+        "bool",
+        """(o) AS coalesce((SELECT f.schema_name IN ('pg_catalog', pgf_current_schema()) FROM pgf_functions f
+            WHERE f.oid = o), FALSE)""",
+    ),
     "pg_get_function_sqlbody": ("text", f"(o) AS {_NO_TEXT}"),
     "pg_get_triggerdef": ("text", f"(o) AS {_NO_TEXT}, (o, p) AS {_NO_TEXT}"),
     "pg_get_ruledef": ("text", f"(o) AS {_NO_TEXT}, (o, p) AS {_NO_TEXT}"),
@@ -135,7 +163,10 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     "pg_relation_is_updatable": ("int4", "(o, i) AS 28"),
     "to_regclass": ("regclass", "(s) AS pgf_find_regclass(s)"),
     "to_regtype": ("regtype", "(s) AS pgf_find_regtype(s)"),
-    "to_regproc": ("regproc", "(s) AS (SELECT min(f.oid) FROM pgf_functions f WHERE f.name = s)"),
+    "to_regproc": (
+        "regproc",
+        "(s) AS (SELECT min(f.oid) FROM pgf_functions f WHERE s IN (f.name, f.schema_name || '.' || f.name))",
+    ),
     "to_regnamespace": ("regnamespace", "(s) AS (SELECT n.oid FROM pgf_namespaces n WHERE n.name = s)"),
     "substring_index": ("text", "(s, d) AS s"),
     "string_to_array": ("_text", "(s, d) AS CASE WHEN s = '' THEN []::VARCHAR[] ELSE string_split(s, d) END"),
@@ -151,18 +182,16 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     **{
         f"pg_{name}_is_visible": ("bool", f"(o) AS {_VISIBLE}")
         for name in (
-            "function operator opclass opfamily collation conversion statistics_obj ts_parser ts_dict "
-            "ts_template ts_config"
+            "operator opclass opfamily collation conversion statistics_obj ts_parser ts_dict ts_template ts_config"
         ).split()
     },
+    **{f"has_{kind}_privilege": ("bool", _on_object(kind)) for kind in ("schema", "table", "database", "function")},
+    "has_any_column_privilege": ("bool", _on_object("table")),
+    "has_column_privilege": ("bool", _on_object("table", "c, ")),
     **{
-        f"has_{name}_privilege": ("bool", _PRIVILEGE)
-        for name in (
-            "schema table any_column database function tablespace type sequence language server "
-            "foreign_data_wrapper parameter"
-        ).split()
+        f"has_{name}_privilege": ("bool", _OTHER_PRIVILEGE)
+        for name in "tablespace type sequence language server foreign_data_wrapper parameter".split()
     },
-    "has_column_privilege": ("bool", _COLUMN_PRIVILEGE),
     "_pg_expandarray": ("record", "(a) AS unnest([{'x': v, 'n': i} for v, i in a])"),
     "pg_partition_ancestors": ("regclass", "(o) AS unnest([]::BIGINT[])"),
     **dict.fromkeys(
@@ -197,7 +226,7 @@ CAST_MACROS = (
         error('pg:42704:type "' || s || '" does not exist')::BIGINT)""",
     "pgf_regtype_text(o) AS CASE WHEN o = 0 THEN '-' ELSE pgf_format_type(o, NULL) END",
     """pgf_regproc_oid(s) AS coalesce((SELECT min(f.oid) FROM pgf_functions f
-        WHERE f.name = replace(s, 'pg_catalog.', '')),
+        WHERE s IN (f.name, f.schema_name || '.' || f.name)),
         error('pg:42883:function "' || s || '" does not exist')::BIGINT)""",
     """pgf_regproc_text(o) AS CASE WHEN o = 0 THEN '-' ELSE coalesce((SELECT f.name FROM pgf_functions f
         WHERE f.oid = o), o::VARCHAR) END""",

@@ -29,7 +29,7 @@ _HEAP, _BTREE, _HASH = 2, 403, 405
 _DEFAULT_COLLATION, _NAME_COLLATION = 100, 950
 _DEFAULT_TABLESPACE = 1663
 _UTF8 = 6
-_SYSTEM_SCHEMAS = {"pg_catalog": CATALOG_OID, "information_schema": INFORMATION_OID}
+SYSTEM_SCHEMAS = {"pg_catalog": CATALOG_OID, "information_schema": INFORMATION_OID}
 _LANGUAGES = ((12, "internal"), (13, "c"), (14, "sql"))
 _METHODS = ((2, "heap", "t"), (403, "btree", "i"), (405, "hash", "i"), (783, "gist", "i"), (2742, "gin", "i"))
 _COLLATIONS = ((100, "default", "d", -1, ""), (950, "C", "c", -1, "C"), (951, "POSIX", "c", -1, "POSIX"))
@@ -55,7 +55,15 @@ class CatalogRows:
 
     def schema_oid(self, schema: str) -> int:
         """Returns a schema's oid."""
-        return _SYSTEM_SCHEMAS.get(schema) or self._oids.oid("schema", self._database, schema)
+        return SYSTEM_SCHEMAS.get(schema) or self._oids.oid("schema", self._database, schema)
+
+    def database_oid(self, name: str) -> int:
+        """Returns the oid of a catalog."""
+        return self._oids.oid("database", name)
+
+    def function_oid(self, schema: str, name: str) -> int:
+        """Returns the oid of a user's function."""
+        return self._oids.oid("function", self._database, schema, name)
 
     def table_oid(self, schema: str, table: str) -> int:
         """Returns the oid of a table or view."""
@@ -68,7 +76,7 @@ class CatalogRows:
     def namespaces(self) -> list[Row]:
         """Returns rows of pg_namespace."""
         system = [("pg_catalog", CATALOG_OID), ("pg_toast", TOAST_OID), ("information_schema", INFORMATION_OID)]
-        users = [(schema, self.schema_oid(schema)) for schema in self._objects.schemas if schema not in _SYSTEM_SCHEMAS]
+        users = [(schema, self.schema_oid(schema)) for schema in self._objects.schemas if schema not in SYSTEM_SCHEMAS]
         return [{"oid": oid, "nspname": name, "nspowner": OWNER} for name, oid in (*system, *users)]
 
     def databases(self) -> list[Row]:
@@ -86,7 +94,7 @@ class CatalogRows:
             "datctype": "C.UTF-8",
         }
         names = dict.fromkeys((*self._objects.catalogs, self._database))
-        return [{"oid": self._oids.oid("database", name), "datname": name, **shared} for name in names]
+        return [{"oid": self.database_oid(name), "datname": name, **shared} for name in names]
 
     def roles(self) -> list[Row]:
         """Returns rows of pg_authid: the server, and the principal."""
@@ -249,7 +257,7 @@ def _attribute_type(name: str, modifier: int) -> tuple[object, ...]:
 
 def _schema_and_name(relation: SystemRelation) -> tuple[int, str]:
     schema, _, name = relation.name.partition(".")
-    return _SYSTEM_SCHEMAS[schema], name
+    return SYSTEM_SCHEMAS[schema], name
 
 
 def _class(oid: int, schema_oid: int, name: str) -> Row:
@@ -282,7 +290,7 @@ def type_rows() -> Iterator[Row]:
             elif key.startswith("typ") and key[3:] in _IO:
                 row[key] = 0 if text == "-" else functions.get(text, 0)
             elif key == "nspname":
-                row["typnamespace"] = _SYSTEM_SCHEMAS[text]
+                row["typnamespace"] = SYSTEM_SCHEMAS[text]
             elif key != "display":
                 row[key] = text
         row["typanalyze"] = functions.get("array_typanalyze", 0) if kind.row["typcategory"] == "A" else 0
@@ -342,7 +350,6 @@ def constant_rows() -> Mapping[str, list[Row]]:
             {"oid": 1663, "spcname": "pg_default", "spcowner": OWNER},
             {"oid": 1664, "spcname": "pg_global", "spcowner": OWNER},
         ],
-        "pg_proc": list(function_rows()),
         "pg_type": list(type_rows()),
     }
 

@@ -26,15 +26,17 @@ from gateway.postgres.catalog.content import (
     visible_objects,
 )
 from gateway.postgres.catalog.database import CatalogDatabase, arrow_type
+from gateway.postgres.catalog.entries import EntryRows, system_functions, visible_entries
 from gateway.postgres.catalog.functions import FUNCTIONS, TABLE_FUNCTIONS
 from gateway.postgres.catalog.keywords import KEYWORDS
 from gateway.postgres.catalog.oids import OidTable
-from gateway.postgres.catalog.resources import base_functions, base_types, system_relations, type_oid
+from gateway.postgres.catalog.resources import base_types, system_relations, type_oid
 from gateway.postgres.catalog.rows import (
     ATTRIBUTE_CELLS,
     CatalogRows,
     constant_rows,
     constraint_rows,
+    function_rows,
     index_rows,
     system_attributes,
 )
@@ -48,6 +50,11 @@ _FRESH_S = 1.0
 _KEY_RELATIONS = frozenset({"pg_catalog.pg_constraint", "pg_catalog.pg_index"})
 _COLUMN_RELATIONS = frozenset({"pg_catalog.pg_attribute", "pg_catalog.pg_attrdef"})
 _COLUMN_FUNCTIONS = frozenset({"col_description"})
+_ENTRY_RELATIONS = frozenset(
+    {"pg_catalog.pg_proc", "pg_catalog.pg_views", "information_schema.views"}
+    | {"information_schema.table_privileges", "information_schema.role_table_grants"}
+)
+_ENTRY_FUNCTIONS = re.compile(r"has_\w+_privilege|pg_get_viewdef|pg_(get_)?function_\w+|pg_get_functiondef|to_regproc")
 _KEY_FUNCTIONS = frozenset({"pg_get_constraintdef", "pg_get_indexdef"})
 # Conditions that name one table by its oid: psql and drivers read the columns of one table after the other.
 _OID_LITERAL = re.compile(r"(?i)\battrelid\s*=\s*'?(\d{5,10})'?(?!\d)")
@@ -94,6 +101,9 @@ class _Loaded:
     primary: list[Row] = field(default_factory=list)
     foreign: list[Row] = field(default_factory=list)
     has_keys: bool = False
+    entries: EntryRows | None = None
+    # The schema whose relations have privileges without a qualified name too; None: no privileges are stored.
+    privileges_schema: str | None = None
 
 
 class SystemCatalog:
@@ -130,6 +140,7 @@ class SystemCatalog:
         """Lists objects again for the next query: call it after a statement that may have changed them."""
         self._listed_at = 0.0
         self._loaded.columns, self._loaded.column_tables, self._loaded.has_keys = None, frozenset(), False
+        self._loaded.entries = None
 
     def describe(self, text: str, session: CatalogSession, parameter_types: Sequence[str] = ()) -> Description | None:
         """Returns a query's columns without running it; None if it is no query of the system catalog.
@@ -177,6 +188,8 @@ class SystemCatalog:
             self._load_keys(self._database)
         elif relations & _COLUMN_RELATIONS or query.names & _COLUMN_FUNCTIONS:
             self._load_columns(self._one_table(text, query))
+        if relations & _ENTRY_RELATIONS or any(map(_ENTRY_FUNCTIONS.fullmatch, query.names)):
+            self._load_entries(self._database, session.schema)
         for relation in sorted(relations, key=lambda name: name in VIEWS):
             self._load(self._database, relation, session)
         if query.names & _COLUMN_FUNCTIONS:
@@ -195,15 +208,20 @@ class SystemCatalog:
             (kind.oid, kind.name, kind.display, kind.row["nspname"] == "pg_catalog") for kind in base_types().values()
         ]
         database.store_helper("pgf_types", types)
-        functions = [(int(row["oid"]), row["proname"], int(row["prorettype"])) for row in base_functions()]
-        database.store_helper("pgf_functions", functions)
+        database.store_helper("pgf_functions", system_functions())
         database.store_helper("pgf_keywords", [(word,) for word in KEYWORDS])
 
     def _list(self, database: CatalogDatabase) -> None:
         """Lists the objects again; what was stored from an older list is stored again when it is named."""
         objects = visible_objects(self._run, self._name)
         self._loaded.columns, self._loaded.column_tables, self._loaded.has_keys = None, frozenset(), False
-        self._loaded.relations -= {"pg_catalog.pg_attribute", "pg_catalog.pg_attrdef", *_KEY_RELATIONS}
+        self._loaded.entries = None
+        self._loaded.relations -= {
+            "pg_catalog.pg_proc",
+            "pg_catalog.pg_attribute",
+            "pg_catalog.pg_attrdef",
+            *_KEY_RELATIONS,
+        }
         if self._objects is not None and objects.is_same(self._objects):
             return
         self._objects = objects
@@ -272,6 +290,18 @@ class SystemCatalog:
         database.store_helper("pgf_definitions", definitions)
         self._store_relations(database)
 
+    def _load_entries(self, database: CatalogDatabase, schema: str) -> None:
+        loaded = self._loaded
+        if loaded.entries is None:
+            loaded.entries = EntryRows(visible_entries(self._run, self._name), self._rows())
+            loaded.privileges_schema = None
+            loaded.relations -= {"pg_catalog.pg_proc"}
+            database.store_helper("pgf_view_texts", loaded.entries.view_texts())
+            database.store_helper("pgf_functions", [*system_functions(), *loaded.entries.function_texts()])
+        if loaded.privileges_schema != schema:
+            database.store_helper("pgf_privileges", list(loaded.entries.privileges(schema)))
+            loaded.privileges_schema = schema
+
     def _load(self, database: CatalogDatabase, relation: str, session: CatalogSession) -> None:
         if relation == "pg_catalog.pg_settings":
             database.store_rows(relation, setting_rows(session.settings))
@@ -308,6 +338,9 @@ class SystemCatalog:
                 return list(constraint_rows(loaded.primary, loaded.foreign))
             case "pg_index":
                 return list(index_rows(loaded.primary))
+            case "pg_proc":
+                assert loaded.entries is not None  # loaded for each query that names this relation
+                return [*function_rows(), *loaded.entries.functions()]
             case _:  # a relation without rows of its own
                 return constant_rows().get(name, [])
 

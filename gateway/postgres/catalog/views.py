@@ -9,6 +9,16 @@ from collections.abc import Mapping
 
 _TYPE_NAMES = """CASE WHEN t.typcategory = 'A' THEN 'ARRAY' ELSE pgf_format_type(a.atttypid, NULL) END"""
 
+_TABLE_PRIVILEGES = """SELECT pgf_pg_get_userbyid(c.relowner) AS grantor,
+    (SELECT value FROM pgf_session WHERE name = 'user') AS grantee, pgf_current_database() AS table_catalog,
+    n.nspname AS table_schema, c.relname AS table_name, upper(h.privilege) AS privilege_type,
+    CASE WHEN EXISTS (SELECT 1 FROM pgf_privileges g WHERE g.key = h.key AND
+        g.privilege = h.privilege || ' with grant option') THEN 'YES' ELSE 'NO' END AS is_grantable,
+    CASE h.privilege WHEN 'select' THEN 'YES' ELSE 'NO' END AS with_hierarchy
+FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
+JOIN pgf_privileges h ON h.key = 'table:' || c.oid
+WHERE c.relkind IN ('r', 'v') AND h.privilege IN ('select', 'insert', 'update', 'delete', 'truncate')"""
+
 # Relations that hold columns, and the ones that hold keys: these open the tables.
 COLUMNS, KEYS = "pg_catalog.pg_attribute", "pg_catalog.pg_constraint"
 
@@ -24,7 +34,8 @@ VIEWS: Mapping[str, tuple[str, str]] = {
     ),
     "pg_catalog.pg_views": (
         "pg_class pg_namespace",
-        """SELECT n.nspname AS schemaname, c.relname AS viewname, pgf_pg_get_userbyid(c.relowner) AS viewowner
+        """SELECT n.nspname AS schemaname, c.relname AS viewname, pgf_pg_get_userbyid(c.relowner) AS viewowner,
+            pgf_pg_get_viewdef(c.oid) AS definition
         FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
         WHERE c.relkind = 'v'""",
     ),
@@ -73,6 +84,7 @@ VIEWS: Mapping[str, tuple[str, str]] = {
     "information_schema.views": (
         "pg_class pg_namespace",
         """SELECT pgf_current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+            pgf_pg_get_viewdef(c.oid) AS view_definition,
             'NONE' AS check_option, 'NO' AS is_updatable, 'NO' AS is_insertable_into, 'NO' AS is_trigger_updatable,
             'NO' AS is_trigger_deletable, 'NO' AS is_trigger_insertable_into
         FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
@@ -164,13 +176,35 @@ VIEWS: Mapping[str, tuple[str, str]] = {
             'pg_catalog' AS default_collate_schema, 'C.UTF-8' AS default_collate_name""",
     ),
     "information_schema.enabled_roles": ("pg_authid", 'SELECT rolname AS role_name FROM "pg_catalog.pg_authid"'),
-    "information_schema.table_privileges": (
-        "pg_class pg_namespace",
-        """SELECT pgf_pg_get_userbyid(c.relowner) AS grantor,
-            (SELECT value FROM pgf_session WHERE name = 'user') AS grantee,
-            pgf_current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
-            'SELECT' AS privilege_type, 'NO' AS is_grantable, 'YES' AS with_hierarchy
-        FROM "pg_catalog.pg_class" c JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
-        WHERE c.relkind IN ('r', 'v')""",
+    **{
+        f"information_schema.{name}": ("pg_class pg_namespace", _TABLE_PRIVILEGES)
+        for name in ("table_privileges", "role_table_grants")
+    },
+    "information_schema.routines": (
+        "pg_proc pg_namespace pg_type",
+        """SELECT pgf_current_database() AS specific_catalog, n.nspname AS specific_schema,
+            p.proname || '_' || p.oid AS specific_name, pgf_current_database() AS routine_catalog,
+            n.nspname AS routine_schema, p.proname AS routine_name, 'FUNCTION' AS routine_type,
+            pgf_format_type(p.prorettype, NULL) AS data_type, pgf_current_database() AS type_udt_catalog,
+            'pg_catalog' AS type_udt_schema, t.typname AS type_udt_name, 'SQL' AS routine_body,
+            CASE p.prosrc WHEN '' THEN NULL ELSE p.prosrc END AS routine_definition, 'SQL' AS external_language,
+            'GENERAL' AS parameter_style, CASE p.provolatile WHEN 'i' THEN 'YES' ELSE 'NO' END AS is_deterministic,
+            'MODIFIES' AS sql_data_access, 'INVOKER' AS security_type
+        FROM "pg_catalog.pg_proc" p JOIN "pg_catalog.pg_namespace" n ON n.oid = p.pronamespace
+        LEFT JOIN "pg_catalog.pg_type" t ON t.oid = p.prorettype WHERE n.nspname <> 'pg_catalog'""",
+    ),
+    "information_schema.parameters": (
+        "pg_proc pg_namespace pg_type",
+        """SELECT pgf_current_database() AS specific_catalog, n.nspname AS specific_schema,
+            p.proname || '_' || p.oid AS specific_name, p.place AS ordinal_position,
+            CASE WHEN p.place > p.pronargs THEN 'OUT' ELSE 'IN' END AS parameter_mode, 'NO' AS is_result,
+            'NO' AS as_locator, p.name AS parameter_name, pgf_format_type(p.kind, NULL) AS data_type,
+            pgf_current_database() AS udt_catalog, 'pg_catalog' AS udt_schema, t.typname AS udt_name,
+            p.place::VARCHAR AS dtd_identifier
+        FROM (SELECT oid, proname, pronamespace, pronargs, unnest(proargnames) AS name,
+            unnest(coalesce(proallargtypes, proargtypes)) AS kind, generate_subscripts(proargnames, 1) AS place
+            FROM "pg_catalog.pg_proc" WHERE proargnames IS NOT NULL) p
+        JOIN "pg_catalog.pg_namespace" n ON n.oid = p.pronamespace
+        JOIN "pg_catalog.pg_type" t ON t.oid = p.kind""",
     ),
 }

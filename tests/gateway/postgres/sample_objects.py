@@ -5,15 +5,21 @@ The listings stand for the engine's metadata calls in tests of the system catalo
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 
 from engine.runtime.statement import Statement
 from engine.statements.listings.statement import (
     ListColumns,
+    ListEntries,
     ListForeignKeys,
     ListPrimaryKeys,
     ListSchemas,
     ListTables,
+    ObjectKind,
 )
 from engine.statements.show.statement import ShowCatalogs
 
@@ -43,6 +49,38 @@ COLUMNS = {
     ),
     "big_orders": "id bigint, amount decimal(10.2)",
 }
+_PARAMETERS = [{"name": "x", "type": "INT"}, {"name": "y", "type": "STRING", "default": "'a'"}]
+ENTRIES: Mapping[ObjectKind, list[dict[str, Any]]] = {
+    ObjectKind.CATALOG: [{"name": [DATABASE], "privileges": ["USE CATALOG"]}],
+    ObjectKind.SCHEMA: [
+        {"name": [DATABASE, "empty"], "privileges": ["USE SCHEMA"]},
+        {"name": [DATABASE, SCHEMA], "privileges": ["CREATE TABLE", "USE SCHEMA"]},
+    ],
+    ObjectKind.TABLE: [
+        {"name": [DATABASE, SCHEMA, "big_orders"], "privileges": ["MANAGE", "SELECT"], "text": "SELECT 1 AS one"},
+        {"name": [DATABASE, SCHEMA, "customers"], "privileges": ["SELECT"]},
+        {"name": [DATABASE, SCHEMA, "orders"], "privileges": ["MODIFY", "SELECT"]},
+    ],
+    ObjectKind.FUNCTION: [],
+}
+FUNCTIONS: list[dict[str, Any]] = [
+    {
+        "name": [DATABASE, SCHEMA, "plus"],
+        "privileges": ["EXECUTE"],
+        "parameters": _PARAMETERS,
+        "table_columns": [],
+        "returns": "DECIMAL(10,2)",
+        "body": "x + 1",
+        "is_deterministic": True,
+    },
+    {
+        "name": [DATABASE, SCHEMA, "Lines"],
+        "privileges": [],
+        "parameters": [],
+        "table_columns": [{"name": "n", "type": "ARRAY<INT>"}],
+        "returns": "TABLE",
+    },
+]
 _COMMENTS = {("orders", "amount"): "In euros"}
 _COLUMN_CELLS = "catalog schema table column sql_type nullable position comment default".split()
 _KEY_CELLS = "catalog schema table column position name".split()
@@ -73,6 +111,8 @@ def run_listing(statement: Statement) -> pa.Table:
         case ListForeignKeys():
             parent, child = (DATABASE, SCHEMA, "customers", "id"), (DATABASE, SCHEMA, "orders", "customer_id")
             return _table(_FOREIGN_CELLS, [(*parent, *child, 1, "orders_customer", "customers_pk")])
+        case ListEntries():
+            return pa.table({"entry": [json.dumps(entry) for entry in ENTRIES[statement.kind]]})
         case _:  # no other call is made
             raise AssertionError(statement)
 
