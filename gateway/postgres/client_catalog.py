@@ -1,9 +1,9 @@
-"""The system catalog for the queries of one connection."""
+"""The system catalog for the queries of a connection, which the connections of a principal share."""
 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -17,8 +17,10 @@ from engine.sql.postgres.scopes import CatalogSession
 from gateway.postgres.catalog.system_catalog import Answer, AnswerColumn, SystemCatalog
 from gateway.postgres.types import TYPES, Column, PgType, pg_type
 
-# Databases in memory at the same time, of all connections; the least recently used is released and filled again.
+# Catalogs in memory at the same time, of all principals; the least recently used is released, and made again.
 DATABASES_MAX = 32
+# What the rights of a principal depend on, and the database.
+Key = tuple[object, ...]
 # Arrow's type of a column → Spark's, for the text of its values.
 _SPARK_TYPES: Mapping[pa.DataType, str] = {
     pa.bool_(): "boolean",
@@ -31,27 +33,42 @@ _SPARK_TYPES: Mapping[pa.DataType, str] = {
 
 
 @dataclass(slots=True)
-class OpenDatabases:
-    """The catalogs that hold a database, the least recently used first. Thread-safe."""
+class SharedCatalogs:
+    """The catalogs of principals, the least recently used first, with the connections that use them. Thread-safe."""
 
-    _entries: OrderedDict[int, SystemCatalog] = field(default_factory=OrderedDict)
+    _entries: OrderedDict[Key, SystemCatalog] = field(default_factory=OrderedDict)
+    _connections: Counter[Key] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
-    def use(self, catalog: SystemCatalog) -> None:
+    def use(self, key: Key, make: Callable[[], SystemCatalog]) -> SystemCatalog:
+        """Returns a principal's catalog, and releases the one that was not used for the longest time."""
+        left = None
         with self._lock:
-            self._entries[id(catalog)] = catalog
-            self._entries.move_to_end(id(catalog))
-            left = self._entries.popitem(last=False)[1] if len(self._entries) > DATABASES_MAX else None
+            if key not in self._entries:
+                self._entries[key] = make()
+                left = self._entries.popitem(last=False)[1] if len(self._entries) > DATABASES_MAX else None
+            self._entries.move_to_end(key)
+            catalog = self._entries[key]
+        if left is not None:
+            left.close()
+        return catalog
+
+    def add(self, key: Key) -> None:
+        """Counts a connection that uses a catalog."""
+        with self._lock:
+            self._connections[key] += 1
+
+    def remove(self, key: Key) -> None:
+        """Counts a connection less; a catalog that no connection uses is released."""
+        with self._lock:
+            self._connections[key] -= 1
+            left = None if self._connections[key] else self._entries.pop(key, None)
+            self._connections += Counter()  # without counts of zero
         if left is not None:
             left.close()
 
-    def remove(self, catalog: SystemCatalog) -> None:
-        with self._lock:
-            self._entries.pop(id(catalog), None)
-        catalog.close()
 
-
-_DATABASES = OpenDatabases()
+_SHARED = SharedCatalogs()
 
 
 @dataclass(slots=True)
@@ -64,43 +81,41 @@ class ClientCatalog:
     identity: Identity
     run: Callable[[Statement], pa.Table]
     session: Callable[[], CatalogSession]
-    _catalogs: dict[str, SystemCatalog] = field(default_factory=dict)
+    _keys: dict[str, Key] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Releases the databases."""
-        for catalog in self._catalogs.values():
-            _DATABASES.remove(catalog)
-        self._catalogs.clear()
+        """Leaves the catalogs to the other connections."""
+        for key in self._keys.values():
+            _SHARED.remove(key)
+        self._keys.clear()
 
     def forget(self) -> None:
         """Lists objects again for the next query, after a statement that may have changed them."""
-        for catalog in self._catalogs.values():
-            catalog.forget()
+        for database in self._keys:
+            self._catalog(database).forget()
 
     def answer(self, text: str, parameters: Sequence[Parameter]) -> Answer | None:
         """Returns the rows of a query of the system catalog; None for another statement. Raises a `SqlError`."""
         session = self.session()
-        catalog = self._catalog(session)
-        found = catalog.answer(
-            text, session, [_text(one) for one in parameters], [_type_name(one) for one in parameters]
-        )
-        if found is not None:
-            _DATABASES.use(catalog)
-        return found
+        values, types = [_text(one) for one in parameters], [_type_name(one) for one in parameters]
+        return self._catalog(session.database).answer(text, session, values, types, self.run)
 
     def describe(self, text: str, type_names: Sequence[str]) -> tuple[Sequence[Column], Sequence[int]] | None:
         """Returns the columns, and the oids of the parameters' types; None for a statement that is not a query of the
         system catalog. `type_names` are empty for types to infer.
         """
         session = self.session()
-        found = self._catalog(session).describe(text, session, type_names)
+        found = self._catalog(session.database).describe(text, session, type_names)
         return None if found is None else (catalog_columns(found.columns, None), found.parameter_oids)
 
-    def _catalog(self, session: CatalogSession) -> SystemCatalog:
-        if session.database not in self._catalogs:
-            made = SystemCatalog(self.run, user=self.identity.principal, database=session.database)
-            self._catalogs[session.database] = made
-        return self._catalogs[session.database]
+    def _catalog(self, database: str) -> SystemCatalog:
+        key = self._keys.get(database)
+        if key is None:
+            identity = self.identity
+            key = (*identity.owner, identity.groups, identity.method, identity.client_id, database)
+            _SHARED.add(key)
+            self._keys[database] = key
+        return _SHARED.use(key, lambda: SystemCatalog(self.run, user=self.identity.principal, database=database))
 
 
 def catalog_columns(columns: Sequence[AnswerColumn], rows: pa.Table | None) -> list[Column]:

@@ -109,7 +109,8 @@ class _Loaded:
 class SystemCatalog:
     """The system catalog of one principal in one database; safe for use by several threads.
 
-    `run` runs a metadata call of the engine with the principal's rights.
+    `run` runs a metadata call of the engine with the principal's rights. Sessions that share a catalog give their own
+    with each query: objects are listed again where another session asks, since a session has temporary views.
     """
 
     def __init__(self, run: RunCall, *, user: str, database: str, oids: OidTable = OIDS) -> None:
@@ -139,8 +140,6 @@ class SystemCatalog:
     def forget(self) -> None:
         """Lists objects again for the next query: call it after a statement that may have changed them."""
         self._listed_at = 0.0
-        self._loaded.columns, self._loaded.column_tables, self._loaded.has_keys = None, frozenset(), False
-        self._loaded.entries = None
 
     def describe(self, text: str, session: CatalogSession, parameter_types: Sequence[str] = ()) -> Description | None:
         """Returns a query's columns without running it; None if it is no query of the system catalog.
@@ -158,15 +157,20 @@ class SystemCatalog:
         session: CatalogSession,
         values: Sequence[str | None] = (),
         parameter_types: Sequence[str] = (),
+        run: RunCall | None = None,
     ) -> Answer | None:
         """Runs a query; None if it is no query of the system catalog.
 
-        `values` are the parameters in PostgreSQL's text form. Raises a `SqlError`.
+        `run` is the session's, if it is not the one that the catalog was made with. `values` are the parameters in
+        PostgreSQL's text form. Raises a `SqlError`.
         """
         query = catalog_query(text, self._names, _with_fixed(session), Parameters(parameter_types, values))
         if query is None:
             return None
         with self._lock:
+            if run is not None and run is not self._run:
+                self._run = run
+                self.forget()
             database = self._prepared(query, text, session)
             rows = database.query(query.text)
         columns = _columns(query)
@@ -179,8 +183,12 @@ class SystemCatalog:
             self._store_constants(self._database)
         now = time.monotonic()
         if not self._listed_at or now - self._listed_at > _FRESH_S:
-            self._list(self._database)
-            self._listed_at = now
+            self._listed_at = now  # before the listing, so that a change meanwhile is not missed
+            try:
+                self._list(self._database)
+            except BaseException:
+                self.forget()
+                raise
         relations = _with_dependencies(query.relations)
         self._store_session(self._database, session)
         if relations & _KEY_RELATIONS or query.names & _KEY_FUNCTIONS:
