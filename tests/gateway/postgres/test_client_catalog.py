@@ -63,7 +63,7 @@ def test_logins_with_other_groups_have_catalogs_of_their_own(shared: SharedCatal
     assert len(shared._entries) == 2
 
 
-def test_views_of_one_session_are_not_seen_by_another(shared: SharedCatalogs) -> None:
+def test_session_sees_its_own_temporary_views(shared: SharedCatalogs) -> None:
     own, other = connect("ann", temporary_view="mine"), connect("ann")
     for _ in range(3):
         assert tables(own) == sorted([*LISTED, "mine"])
