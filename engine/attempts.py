@@ -45,13 +45,12 @@ from engine.planning.plans.reads import (
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.repeated_statements import has_changed_catalog, unknown_outcome
 from engine.runtime.parameters import Parameter, named_by_position
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, derived_id
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement import Statement
 from engine.runtime.transaction_block import TransactionBlock
-from engine.runtime.transaction_ids import derived_id
 from engine.spark.execution_context import ExecutionContext, Subject
 from engine.statements.explain.statement import ExplainWrite
 from engine.statements.format_planning import follow_up_of

@@ -67,12 +67,11 @@ from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
 from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Profile, Stage
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, derived_id
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings, requires_admin
 from engine.runtime.statement import Statement
-from engine.runtime.transaction_ids import derived_id
 from engine.saved_queries import SavedQueries
 from engine.saved_session import from_saved, to_saved
 from engine.script.immediate import execute_immediate, with_names

@@ -29,15 +29,13 @@ from catalog.store.remote import look_again
 from engine.authorization.accesses import access_of
 from engine.authorization.authorize import authorize
 from engine.authorization.policies import hides_metrics, hides_texts
-from engine.binding.bind import bind
-from engine.binding.binder import Binder
+from engine.binding.binder import Binder, bind
 from engine.binding.bound import AuthorizedStatement, BoundStatement, BoundTable, FreeName, Outcome
 from engine.binding.time_travel import Constants
 from engine.concurrency.retry import RetryPolicy
 from engine.enforcement.enforce import enforce
-from engine.execution.execute import execute
+from engine.execution.execute import committed_outcome, execute
 from engine.execution.writes.commit import commit, follow_up
-from engine.execution.writes.committed_outcome import committed_outcome
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.registry import PLANNERS, WRITERS
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
@@ -48,11 +46,9 @@ from engine.planning.plans.reads import EqualityDeletesPlan
 from engine.repeated_statements import find_commit
 from engine.runtime.accesses import Commit
 from engine.runtime.profile import Stage
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import SqlDialect, StatementRequest
 from engine.runtime.results import empty_result
-from engine.runtime.sql_dialect import SqlDialect
-from engine.runtime.statement import Statement
-from engine.runtime.statement_class import StatementClass, class_of
+from engine.runtime.statement import Statement, StatementClass, class_of
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.source_text import SourceText
 from engine.sql.query.values import Query

@@ -24,17 +24,17 @@ from functools import partial
 from typing import Protocol
 
 from catalog.conditions import SessionNotFound, StatementInterrupted
-from catalog.errors import SqlError
+from catalog.errors import Position, SqlError
 from engine.engine import Engine, EngineSession
 from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
-from engine.runtime.statement import Statement
-from engine.runtime.statement_class import StatementClass
+from engine.runtime.statement import Statement, StatementClass
 from engine.spool.spool_file import SpoolFile
 from engine.statements.volumes.statement import ChangeFile
+from gateway.process.supervision import OnDeath, supervised_thread
 from gateway.registry import Registry
 from gateway.results.sent_rows import SentRows
 from gateway.sessions.operation import Operation, RestoredOutcome
@@ -42,10 +42,10 @@ from gateway.sessions.operation_state import OperationState
 from gateway.sessions.recorder import StatementRecorder
 from gateway.sessions.requested import Repetition, RequestedStatement, WantedResult
 from gateway.sessions.session import Origin, Session
-from gateway.state.errors import RecordedError
 from gateway.state.journal import Journal, Places, StateStore
 from gateway.state.records import (
     Record,
+    SavedError,
     SavedParameter,
     SavedResult,
     SessionChanged,
@@ -321,3 +321,55 @@ class DeferredSession:
                     raise SessionNotFound()
                 self._opened = self._engine.restore_session(self._identity, self._saved)
             return self._opened
+
+
+class RecordedError(SqlError):
+    """An error that a former process has recorded, with the texts that it had."""
+
+    template = ""
+
+    def __init__(self, saved: SavedError) -> None:
+        super().__init__()
+        self.condition, self.sqlstate = saved.condition, saved.sqlstate
+        self.name = saved.name
+        self._message, self._hint = saved.message, saved.hint
+        if saved.position is not None:
+            self.position = Position(**saved.position)  # type: ignore[arg-type]
+
+    @property
+    def message(self) -> str:
+        message = self._message
+        return message if self.position is None else f"{message.removesuffix('.')} ({self.position})."
+
+    @property
+    def hint(self) -> str:
+        return self._hint
+
+
+class TakeOver:
+    """Looks every `beat_s` seconds, from `start` until `stop`."""
+
+    def __init__(self, recovery: Recovery, exchange: Callable[[], None], beat_s: float, on_death: OnDeath) -> None:
+        """Prepares the thread; `exchange` writes and reads this gateway's and the others' addresses and counts."""
+        self._recovery = recovery
+        self._exchange = exchange
+        self._beat_s = beat_s
+        self._stopping = threading.Event()
+        self._thread = supervised_thread("state-take-over", self._run, self._stopping.is_set, on_death)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after its current round: the next process continues with what it leaves."""
+        self._stopping.set()
+        if self._thread.ident:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._beat_s):
+            try:
+                self._exchange()
+                self._recovery.take_over()
+            except Exception:  # the next round repeats what it has left
+                logger.exception("the sessions of other gateways could not be taken over")

@@ -59,7 +59,7 @@ from gateway.optional_ports import OptionalFrontEnds
 from gateway.process.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
 from gateway.process.supervision import OnDeath, ignore_death
 from gateway.process.tls import TlsFiles, TlsServer
-from gateway.recovery import Recovery
+from gateway.recovery import Recovery, TakeOver
 from gateway.registry import Registry
 from gateway.results.result_store import ResultStore
 from gateway.sessions.statement_threads import StatementThreads
@@ -69,7 +69,6 @@ from gateway.state.journal import AnyFolder, StateStore
 from gateway.state.log_ins import LogInFolder, LogIns
 from gateway.state.remote_folder import RemoteFolder
 from gateway.state.remote_log_ins import RemoteLogIns
-from gateway.take_over import TakeOver
 
 logger = logging.getLogger(__name__)
 

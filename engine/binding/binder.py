@@ -10,14 +10,19 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from types import MappingProxyType
+from typing import Any, TypeVar
+
+import pyarrow as pa
 
 from catalog.conditions import (
     CannotRestoreVersion,
     ConcurrentDrop,
     LocalRelationTooLarge,
     PathNotAllowed,
+    PolicyForbidsStatement,
     PolicyForbidsTimeTravel,
     RecursiveView,
     RestoreTimestampTooEarly,
@@ -46,7 +51,9 @@ from engine.binding.bound import (
     BoundFiles,
     BoundInBody,
     BoundMetadata,
+    BoundNames,
     BoundRelation,
+    BoundStatement,
     BoundTable,
     BoundView,
     FileView,
@@ -60,7 +67,6 @@ from engine.binding.bound import (
 )
 from engine.binding.frames import captured_view, input_view, unnamed_frame
 from engine.binding.functions import Functions, TextContext, ensure_names_known
-from engine.binding.histories import history_of
 from engine.binding.information_rows import information_view
 from engine.binding.lineage_rows import lineage_rows
 from engine.binding.metadata_parts import branch_or_tag, relation_or_part
@@ -75,13 +81,16 @@ from engine.runtime.dataframe import PLAN_BYTES_MAX
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
+from engine.runtime.statement import Statement
 from engine.sql.parser import parse_stored_query
 from engine.sql.query.bodies import with_named_markers
-from engine.sql.query.values import AsOfVersion, ChangeRange, Query, Relation, TimeTravel
+from engine.sql.query.values import AsOfVersion, ChangeRange, HistoryOf, Query, Relation, TimeTravel
 from engine.tables.changes import TableChanges
 from engine.tables.formats import DEFAULT_FORMAT
 from engine.tables.keys import ForeignKeyDef, KeyDef, primary_key
-from engine.tables.snapshot import TableSnapshot
+from engine.tables.operations import HISTORY_SCHEMA
+from engine.tables.snapshot import MetadataTable, TableSnapshot
+from engine.types.schema import DataType, MapType, PrimitiveType, StructField, StructType
 
 logger = logging.getLogger(__name__)
 
@@ -571,3 +580,65 @@ class Binder:
 
 def _version_text(snapshot: TableSnapshot) -> str:
     return f"{snapshot.version} {snapshot.details.id}"
+
+
+S = TypeVar("S", bound=Statement)
+
+
+def bind(statement: S, bind_names: Callable[[S, Binder], BoundNames], binder: Binder) -> BoundStatement:
+    """Resolves the names in `statement`. Raises the catalog's and the log's errors."""
+    statement, functions = binder.functions.in_statement(statement, binder.state.current)
+    names = bind_names(statement, binder)
+    return BoundStatement(
+        statement=names.statement or statement,
+        state=binder.state,
+        view=binder.view,
+        relations=names.relations,
+        target=names.target,
+        functions=functions,
+        securable=names.securable,
+        time_ms=names.time_ms,
+        is_persistent=names.is_persistent,
+        knows_user=binder.activity.knows_user,
+        load_lineage=binder.load_lineage,
+    )
+
+
+def history_of(table: NamedRelation, history: HistoryOf) -> BoundMetadata:
+    """Binds a table's history. Raises for a view, and for a table with a row filter or column masks."""
+    if not isinstance(table, BoundTable):
+        raise TableExpected(table.label)
+    if table.policy is not None:
+        raise PolicyForbidsStatement("DESCRIBE HISTORY", table.label)
+    commits = table.snapshot.history(history.limit).to_pylist()
+    rows = tuple({name: _json_value(value) for name, value in commit.items()} for commit in commits)
+    return BoundMetadata(table=table, part="history", content=MetadataTable(schema=_HISTORY_COLUMNS, rows=rows))
+
+
+def _json_value(value: object) -> object:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case list():  # the pairs of a map
+            return [{"key": key, "value": text} for key, text in value]
+        case _:  # a text, a number or a struct of texts
+            return value
+
+
+def _type_of(kind: pa.DataType) -> DataType:
+    if pa.types.is_map(kind):
+        return MapType(PrimitiveType.STRING, PrimitiveType.STRING)
+    if pa.types.is_struct(kind):
+        return _struct_of(kind)
+    if pa.types.is_timestamp(kind):
+        return PrimitiveType.TIMESTAMP
+    if pa.types.is_boolean(kind):
+        return PrimitiveType.BOOLEAN
+    return PrimitiveType.LONG if pa.types.is_integer(kind) else PrimitiveType.STRING
+
+
+def _struct_of(fields: Any) -> StructType:
+    return StructType(tuple(StructField(field.name, _type_of(field.type)) for field in fields))
+
+
+_HISTORY_COLUMNS = _struct_of(HISTORY_SCHEMA)

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from catalog.conditions import DuplicateColumns, NoPartitionColumn, PartitionColumnListed
-from engine.errors.column_errors import column_not_found
+from engine.errors.table_errors import column_not_found
 from engine.planning.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
 from engine.tables.config import TableConfig

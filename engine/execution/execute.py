@@ -6,13 +6,15 @@ block fails, the written files are removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
 
 from catalog.changes import CreateTable
-from engine.binding.bound import BoundStatement, Outcome
+from catalog.conditions import IdentityExhausted
+from engine.binding.bound import BoundStatement, Outcome, counted
+from engine.errors.table_errors import name_table_in_errors
 from engine.execution.cached_reads import cached_query, explain_cache
 from engine.execution.catalog_changes import (
     change_catalog,
@@ -22,8 +24,6 @@ from engine.execution.catalog_changes import (
     drop_temporary_view,
     rename_temporary_view,
 )
-from engine.execution.writes.committed_outcome import committed_outcome
-from engine.execution.writes.definitions import alter_table, sync_identity
 from engine.execution.writes.dml.delete import delete
 from engine.execution.writes.dml.equality_deletes import resolve_equality_deletes
 from engine.execution.writes.dml.insert import insert, truncate
@@ -71,7 +71,7 @@ from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, Merge
 from engine.planning.semantics.expression_checks import ensure_checked, ensure_examined, ensure_satisfied
 from engine.runtime.accesses import Commit
 from engine.runtime.profile import LogAnswer
-from engine.runtime.results import empty_result, small_result
+from engine.runtime.results import RowCounts, empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.variables import VisibleVariables
 from engine.spark.execution_context import ExecutionContext
@@ -80,6 +80,9 @@ from engine.statements.registry import spec_of
 from engine.statements.tokens.spec import answer_tokens
 from engine.statements.variables.spec import assign_variables, declare_variables, drop_variable
 from engine.statements.volumes.execution import answer_file, drop_volume
+from engine.tables.column_metadata import LONG_MAX, LONG_MIN
+from engine.tables.definition_changes import set_high_water_mark
+from engine.tables.operations import CommitRecord
 
 
 @contextmanager
@@ -230,3 +233,78 @@ def _ensure_checked(expression_checks: ExpressionCheckPlan | None, context: Exec
             expression_checks,
             replace(context, request=replace(context.request, variables=VisibleVariables()), parameters=()),
         )
+
+
+def alter_table(plan: AlterPlan) -> StagedWrite:
+    """Stages one version with the new definition; none if nothing changes.
+
+    The new rule must hold for the table's rows, so the commit depends on the checked rows.
+    """
+    table, outcome = plan.table, Outcome(result=empty_result())
+    if plan.definition == table.snapshot.definition:
+        return StagedWrite(outcome=outcome)
+    with name_table_in_errors(table.label):
+        transaction = table.own.begin(table.snapshot, plan.description, table.label)
+        if plan.checks is not None:
+            transaction.read_whole_table()
+        transaction.define(plan.definition)
+    return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)
+
+
+def sync_identity(plan: SyncIdentityPlan, min_max_values: Sequence[int | None]) -> StagedWrite:
+    """Stages the new high-water mark; nothing if it is unchanged. `min_max_values` is the result row of the plan's
+    query.
+
+    The high-water mark must be past the rows that were read, so rows added concurrently conflict. Raises
+    `IdentityExhausted` if the next value past the rows does not fit into 64 bits: no writer could use a table with this
+    high-water mark.
+    """
+    low, high = min_max_values
+    outcome = Outcome(result=empty_result())
+    high_water_mark = (
+        plan.column.high_water_mark if low is None or high is None else plan.column.high_water_mark_after(low, high)
+    )
+    if high_water_mark is None or high_water_mark == plan.column.high_water_mark:
+        return StagedWrite(outcome=outcome)
+    if not LONG_MIN <= high_water_mark <= LONG_MAX:
+        raise IdentityExhausted(plan.column.name)
+    snapshot, label = plan.table.snapshot, plan.table.label
+    with name_table_in_errors(label):
+        transaction = plan.table.own.begin(snapshot, plan.description, label)
+        transaction.read_whole_table()
+        transaction.define(snapshot.definition, (set_high_water_mark(plan.column, high_water_mark),))
+    return StagedWrite(outcome=outcome, transaction=transaction, label=label)
+
+
+def committed_outcome(record: CommitRecord) -> Outcome:
+    """Returns the row counts by the commit's metrics.
+
+    The rows that RESTORE, CLONE and CONVERT TO DELTA answer are not in the history; the outcome has none.
+    """
+
+    def count(name: str) -> int:
+        text = record.metrics.get(name, "")
+        return int(text) if text.isdecimal() else 0
+
+    counts: RowCounts
+    match record.operation:
+        case "WRITE":
+            num_rows = count("numOutputRows") - count("numCopiedRows")
+            if "numSkippedCorruptFiles" not in record.metrics:
+                return counted(num_rows)
+            skipped = count("numSkippedCorruptFiles")
+            counts = RowCounts(affected=num_rows, inserted=num_rows, skipped_corrupt_files=skipped)
+        case "DELETE":
+            counts = RowCounts(affected=count("numDeletedRows"))
+        case "UPDATE":
+            counts = RowCounts(affected=count("numUpdatedRows"))
+        case "MERGE":
+            inserted, updated = count("numTargetRowsInserted"), count("numTargetRowsUpdated")
+            deleted = count("numTargetRowsDeleted")
+            affected = inserted + updated + deleted
+            counts = RowCounts(affected=affected, inserted=inserted, updated=updated, deleted=deleted)
+        case "CREATE TABLE AS SELECT" | "REPLACE TABLE AS SELECT" | "CREATE OR REPLACE TABLE AS SELECT":
+            return counted(count("numOutputRows"), defines_table=True)
+        case _:  # DDL, whose names are Delta's, and those of a newer release
+            return Outcome(result=empty_result())
+    return Outcome(result=replace(empty_result(), row_counts=counts))

@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from catalog.grants.right_differences import RightDifference
 from engine.concurrency.cancel import CancelToken
@@ -21,11 +22,17 @@ from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, SparkJob
 from engine.runtime.results import FileListRequest, ResultStream
-from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.transaction_block import TransactionBlock
 from engine.runtime.variables import VisibleVariables
 from engine.spool.spool import Spool
 from engine.storage.volume_files import FileTransfer
+
+
+class SqlDialect(StrEnum):
+    """Dialects that the parse stage reads; a front end names the one that its client writes."""
+
+    SPARK = "spark"
+    POSTGRES = "postgres"
 
 
 def _ignore(_: object) -> None:
@@ -38,7 +45,7 @@ class StatementRequest:
 
     - `dialect`: the dialect of the statement's text.
     - `transaction_id`: a UUID, which the statement's commit records; several commits have ids derived from it
-      (`engine/runtime/transaction_ids.py`). None: each commit has a random id.
+      (`engine/runtime/request.py`). None: each commit has a random id.
     - `began_ms`: when the statement began, in milliseconds since the epoch, by the clock of its first process.
     - `is_repeated`: another process had begun the statement, and may have executed it. A statement with a
       `transaction_id` is then executed only if it was not (`engine/repeated_statements.py`).
@@ -114,3 +121,10 @@ class StatementRequest:
     on_jobs: Callable[[Sequence[SparkJob]], None] | None = None
     on_rights: Callable[[Sequence[RightDifference]], None] = _ignore
     stage: Callable[[FileTransfer], str] | None = None
+
+
+def derived_id(transaction_id: str | None, kind: str, ordinal: int) -> str | None:
+    """Returns the id for the part `ordinal` of a statement; None without an id. `kind` distinguishes nested parts."""
+    if transaction_id is None:
+        return None
+    return str(uuid.uuid5(uuid.UUID(transaction_id), f"{kind} {ordinal}"))

@@ -39,17 +39,17 @@ from engine.planning.plans.reads import QueryColumn, ReadPlan, RowScan, ViewScan
 from engine.runtime.parameters import MARKER, Parameter, named_by_position
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, string_rows
-from engine.runtime.variables import Assignment
+from engine.runtime.variables import Assignment, RowValues, Scope, VisibleVariables
 from engine.spark.file_lists import DriverCallbacks, given_request
-from engine.spark.frame import read_columns, read_examination, read_result
+from engine.spark.frame import read_columns, read_examination, read_header, read_result
 from engine.spark.process import SparkProcess
 from engine.spark.scan import scan_requests
-from engine.spark.schema import FIELDS, StatementJson
+from engine.spark.schema import FIELDS, AssignmentJson, ParameterJson, StatementJson, VariablesJson
 from engine.spark.spark_errors import Translation, restore_names, translate_errors
 from engine.spark.streaming_result import StreamingResult
 from engine.spark.supervisor import Supervisor
-from engine.spark.variables import parameter_request, read_assignment, read_variables, variables_request
 from engine.spool.spool import Spool
+from engine.sql.parameters import literal_text
 from engine.sql.query.bodies import BODY_CALL
 from engine.sql.query.source_text import slice_text
 from engine.sql.query.splice import generated_aliases
@@ -557,3 +557,40 @@ def _labels(plan: ReadPlan) -> dict[str, str]:
     folders = [(scan, f"file:{scan.table_root}") for scan in plan.scans if scan.table_root.startswith("/")]
     aliases = {alias: names[name] for alias, name in generated_aliases(plan.text).items() if name in names}
     return names | aliases | {folder: scan.label for scan, folder in folders}
+
+
+def variables_request(visible: VisibleVariables) -> VariablesJson:
+    """Returns the request that `SessionVariables.java` reads."""
+    return {
+        "session": _list_variables(visible.session),
+        "scopes": [{"label": scope.label, "variables": _list_variables(scope)} for scope in visible.scopes],
+    }
+
+
+def parameter_request(parameter: Parameter) -> ParameterJson:
+    """Returns the request that `ParameterMarkers.java` reads."""
+    request: ParameterJson = {"name": parameter.name, "value": parameter.value, "type": parameter.sql_type}
+    if parameter.members is not None:
+        request["text"] = literal_text(parameter)
+    elif parameter.row_value is not None:
+        request["row_value"] = asdict(parameter.row_value)
+    return request
+
+
+def read_assignment(answer: str) -> Assignment:
+    found: AssignmentJson = json.loads(answer)
+    names = tuple(field["name"] for field in json.loads(found["row_type"])["fields"])
+    return Assignment(
+        values=RowValues(found["row_type"], names, tuple(found["rows"])),
+        targets=tuple((label, name.lower()) for label, name in found.get("targets", ())),
+        default=found["default"],
+    )
+
+
+def read_variables(frame: bytes) -> tuple[str, ...]:
+    """Returns the names of the variables that an analyzed query reads."""
+    return tuple(read_header(frame)["variables"])
+
+
+def _list_variables(scope: Scope) -> list[dict[str, Any]]:
+    return [asdict(variable) for variable in scope.variables.values()]

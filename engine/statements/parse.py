@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from catalog.conditions import EmptyStatement
-from engine.runtime.sql_dialect import SqlDialect
+from engine.runtime.request import SqlDialect
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, tokenize

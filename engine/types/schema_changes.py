@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 from catalog.conditions import DuplicateColumns, ParentNotStruct
-from engine.errors.column_errors import column_not_found
+from engine.errors.table_errors import column_not_found
 from engine.types.column_paths import Path
 from engine.types.schema import (
     ArrayType,

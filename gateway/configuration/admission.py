@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.runtime.statement_class import StatementClass
+from engine.runtime.statement import StatementClass
 from gateway.configuration.fields import Constraint, setting
 from gateway.sessions.admission_rules import DEFAULT_GROUP, METADATA_GROUP, AdmissionRules, GroupRules
 

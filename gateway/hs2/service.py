@@ -84,11 +84,11 @@ from gateway.results.result_buffer import Page
 from gateway.results.row_links import LinkedRows, RowLinks
 from gateway.sessions.bounded import EngineCalls
 from gateway.sessions.call_context import current_call, working_for
-from gateway.sessions.hangups import find_disconnected
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.requested import WantedResult
 from gateway.sessions.session import Origin, Session
+from gateway.sessions.watch import find_disconnected
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
 SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9

@@ -9,6 +9,7 @@ Byte counts are the Arrow rows' sizes, before formatting; a chunk's is its share
 
 from __future__ import annotations
 
+import uuid
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,16 +19,39 @@ from typing import assert_never
 import pyarrow as pa
 
 from catalog.conditions import ChunkNotFound
+from engine.engine import EngineSession
 from engine.runtime.results import ResultStream, counts_as_row
 from engine.spool.spool_file import AnyBatch, batch_bytes
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
 from gateway.http.requests import Compression, Disposition, Format, StatementRequest
-from gateway.http.session_context import SessionContext
 from gateway.http.staged_links import LinkSigner
 from gateway.results.lz4_frames import lz4_frame
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.requested import WantedResult
+from gateway.sessions.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """Refers to the engine's session, which, unlike the session, does not keep its statements alive."""
+
+    session_id: uuid.UUID
+    engine_session: EngineSession
+
+    def body(self) -> dict[str, object]:
+        """Returns the state after the statements that have ended."""
+        engine_session = self.engine_session
+        return {
+            "session_id": str(self.session_id),
+            "catalog": engine_session.current_catalog,
+            "schema": engine_session.current_schema,
+        }
+
+
+def context_of(session: Session) -> SessionContext:
+    return SessionContext(session.id, session.engine_session)
+
 
 API = "/api/2.0/sql"
 # The name of the statement API in the state folder.

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from flask import Blueprint
 
-from engine.format_sql import format_sql
+from engine.editor_help import format_sql
 from engine.sql.statement_texts import Kind, Piece, markers, split_statements
 from gateway.http.callers import json_content
 from gateway.http.delivery import API

@@ -13,9 +13,8 @@ from engine.runtime.statement import Statement
 from engine.statements.session.statement import UseCatalog, UseSchema
 from gateway.http.activity import session_info
 from gateway.http.callers import json_content
-from gateway.http.delivery import API
+from gateway.http.delivery import API, context_of
 from gateway.http.requests import SessionPlace, parse_handle, parse_session_place
-from gateway.http.session_context import context_of
 from gateway.http.statements import StatementApi
 from gateway.sessions.session import Session
 

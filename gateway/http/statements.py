@@ -23,7 +23,7 @@ from flask import Blueprint, Response, g, request
 from catalog.conditions import EngineNotAnswering, OperationNotFound, ServerStarting, SessionNotHere, TooManyWaiting
 from engine.runtime.identity import Identity
 from gateway.http.callers import CLIENT_DESCRIPTOR, Callers, json_content, origin_of_request
-from gateway.http.delivery import API, CONTENT_TYPES, Delivery
+from gateway.http.delivery import API, CONTENT_TYPES, Delivery, context_of
 from gateway.http.forwarding import find_target, forward, forwarded_call, read_elsewhere
 from gateway.http.queries import option_of
 from gateway.http.requests import (
@@ -37,7 +37,6 @@ from gateway.http.requests import (
     parse_statement_request,
     parse_wait,
 )
-from gateway.http.session_context import context_of
 from gateway.http.staged_links import LinkSigner
 from gateway.http.waiting import WaitQueue, wait_for_end
 from gateway.lifecycle import Lifecycle

@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.sessions.hangups import find_disconnected
 from gateway.sessions.operation import Operation
+from gateway.sessions.watch import find_disconnected
 
 _LOOK_EVERY_S = 0.25
 _RESERVED_THREADS = 3

@@ -10,7 +10,7 @@ from catalog.conditions import ConcurrentModification
 from engine.concurrency.retry import RetryReason
 from engine.runtime.metrics import Latencies, MetricFamily, MetricKind, counter, family_with_labels
 from engine.runtime.profile import Stage
-from engine.runtime.statement_class import StatementClass
+from engine.runtime.statement import StatementClass
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 

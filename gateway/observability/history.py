@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from engine.runtime.identity import Identity, Scope
 from engine.runtime.profile import StageTime
-from engine.runtime.statement_class import StatementClass
+from engine.runtime.statement import StatementClass
 from gateway.observability.redaction import redact
 from gateway.observability.status import Failure, describe
 from gateway.sessions.operation import TEXT_CHARACTERS_MAX, Operation

@@ -28,12 +28,10 @@ from catalog.conditions import (
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import SqlDialect, StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.settings import TIME_ZONE as ENGINE_ZONE
-from engine.runtime.sql_dialect import SqlDialect
-from engine.runtime.statement import Statement
-from engine.runtime.statement_class import StatementClass
+from engine.runtime.statement import Statement, StatementClass
 from engine.sql.postgres.scopes import CatalogSession
 from engine.sql.postgres_text import SPARK_TYPES, InsertText
 from engine.statements.session.statement import ResetSetting, SetSetting, UseSchema

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from catalog.conditions import PostgresFeatureNotSupported
 from catalog.errors import SqlError
 from engine.runtime.parameters import Parameter
-from engine.runtime.sql_dialect import SqlDialect
+from engine.runtime.request import SqlDialect
 from engine.sql.postgres_text import MARKER_PREFIX, InsertText, limit_markers
 from gateway.postgres.parameters import parameter
 from gateway.postgres.statements import SentStatement

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from catalog.conditions import PostgresFeatureNotSupported
-from engine.runtime.sql_dialect import SqlDialect
+from engine.runtime.request import SqlDialect
 from gateway.postgres.messages import MalformedMessage, Reader
 from gateway.process.byte_stream import ByteStream, Disconnected
 from gateway.process.tls import POSTGRESQL, TLS_FIRST_BYTE, TlsServer

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.runtime.parameters import Parameter
-from engine.runtime.sql_dialect import SqlDialect
-from engine.runtime.statement_class import StatementClass, class_of
+from engine.runtime.request import SqlDialect
+from engine.runtime.statement import StatementClass, class_of
 from engine.sql.postgres_text import (
     MARKER_PREFIX,
     AdaptedText,

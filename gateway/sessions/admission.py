@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from catalog.conditions import QueuedTooLong, TooManyQueued
 from catalog.errors import SqlError
-from engine.runtime.statement_class import StatementClass
+from engine.runtime.statement import StatementClass
 from gateway.sessions.admission_rules import METADATA_GROUP, AdmissionRules, GroupRules
 from gateway.sessions.operation import Operation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.runtime.identity import Identity
-from engine.runtime.statement_class import StatementClass
+from engine.runtime.statement import StatementClass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
-from engine.runtime.statement_class import StatementClass
+from engine.runtime.statement import StatementClass
 from gateway.results.result_buffer import Page, ResultBuffer, Span
 from gateway.results.result_store import ResultStore
 from gateway.results.sent_rows import DIGEST_BYTES, PrefixDigest, SentRows, has_digest

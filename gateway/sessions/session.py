@@ -31,8 +31,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, counts_as_row
-from engine.runtime.statement import Statement
-from engine.runtime.statement_class import StatementClass, class_of
+from engine.runtime.statement import Statement, StatementClass, class_of
 from engine.sql.query.source_text import join_texts, slice_text
 from engine.statements.volumes.statement import ChangeFile, GetFile
 from engine.storage.volume_files import FileTransfer

@@ -6,11 +6,10 @@ call in progress are therefore registered here, with a callback for their discon
 
 from __future__ import annotations
 
+import select
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-
-from gateway.sessions.hangups import find_disconnected
 
 WATCH_EVERY_S = 0.2
 
@@ -44,3 +43,17 @@ class Watch:
                 busy = dict(self._busy)
             for descriptor in find_disconnected(busy):
                 busy[descriptor]()
+
+
+_DISCONNECTED = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+
+
+def find_disconnected(descriptors: Iterable[int]) -> list[int]:
+    """Returns the descriptors whose client closed its side, or whose socket is closed here (-1 is none), without
+    blocking.
+    """
+    poll = select.poll()
+    for descriptor in descriptors:
+        if descriptor >= 0:
+            poll.register(descriptor, _DISCONNECTED)
+    return [descriptor for descriptor, _ in poll.poll(0)]

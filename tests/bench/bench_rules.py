@@ -25,8 +25,8 @@ from pathlib import Path
 
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
-from engine.runtime.optimizer_rules import RULES, rule_setting
 from engine.runtime.request import StatementRequest
+from engine.runtime.settings import RULES, rule_setting
 from engine.spark.session import SparkDriver
 from tests.bench.bench_tpch import query_texts, write_tables
 from tests.bench.dashboard_queries import PARAMETERS, QUERIES

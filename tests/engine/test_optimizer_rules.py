@@ -12,8 +12,8 @@ from deltalake import write_deltalake
 
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
-from engine.runtime.optimizer_rules import RULES, rule_setting
 from engine.runtime.request import StatementRequest
+from engine.runtime.settings import RULES, rule_setting
 from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark

@@ -18,9 +18,8 @@ from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity, Scope
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, derived_id
 from engine.runtime.results import RowCounts
-from engine.runtime.transaction_ids import derived_id
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows, run
 

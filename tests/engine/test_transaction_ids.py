@@ -11,8 +11,7 @@ import pytest
 
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
-from engine.runtime.request import StatementRequest
-from engine.runtime.transaction_ids import derived_id
+from engine.runtime.request import StatementRequest, derived_id
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import actions, rows, run, version_of
 

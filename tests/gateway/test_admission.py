@@ -13,7 +13,7 @@ from catalog.conditions import QueuedTooLong, TooManyQueued
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
-from engine.runtime.statement_class import StatementClass, class_of
+from engine.runtime.statement import StatementClass, class_of
 from gateway.registry import Registry
 from gateway.sessions.admission import Admission
 from gateway.sessions.admission_rules import AdmissionRules, GroupRules

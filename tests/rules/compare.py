@@ -13,8 +13,8 @@ import pyarrow as pa
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
-from engine.runtime.optimizer_rules import RULES, rule_setting
 from engine.runtime.request import StatementRequest
+from engine.runtime.settings import RULES, rule_setting
 from tests.rules.queries import Query
 
 NAMES = tuple(name for name, _ in RULES)

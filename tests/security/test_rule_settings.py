@@ -10,7 +10,7 @@ import pytest
 from catalog.conditions import AdministratorNeeded
 from catalog.errors import SqlError
 from engine.main import LakeEngine
-from engine.runtime.optimizer_rules import RULES, rule_setting
+from engine.runtime.settings import RULES, rule_setting
 from tests.security.guarded_lake import GuardedLake, NoSpark, Reached
 
 KEYS = [rule_setting(name) for name, _ in RULES]

@@ -21,7 +21,7 @@ STAGES = (
     ("engine.execution.writes.commit", "follow_up"),
 )
 # The functions that the first stages call with the statement's spec.
-STEPS = (("engine.binding.bind", "bind"), ("engine.authorization.authorize", "authorize"))
+STEPS = (("engine.binding.binder", "bind"), ("engine.authorization.authorize", "authorize"))
 
 
 def test_only_the_pipeline_knows_the_stages() -> None:

@@ -26,7 +26,7 @@ from engine.delta.definition.table_draft import TableDraft
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.type_widening import widen_field
 from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
-from engine.errors.column_errors import column_not_found
+from engine.errors.table_errors import column_not_found
 from engine.tables.definition_changes import (
     AddColumn,
     ChangeNullable,

@@ -23,7 +23,7 @@ from catalog.conditions import (
 )
 from catalog.names import fold, quote
 from engine.binding.bound import BoundTable
-from engine.errors.column_errors import column_not_found
+from engine.errors.table_errors import column_not_found
 from engine.planning.plans.expression_checks import Dependency, Refusals
 from engine.sql.query.values import Assignment
 from engine.tables.config import TableConfig

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 
 from catalog.conditions import (
     PostgresNotSupported,
@@ -22,7 +23,6 @@ from catalog.conditions import (
 from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.parser import syntax_error
 from engine.sql.postgres.catalog_expressions import OUTPUT, ExpressionRewriter, is_system_function
-from engine.sql.postgres.duckdb_text import duckdb_text
 from engine.sql.postgres.labels import folded, label_of
 from engine.sql.postgres.reader import BUGS, is_query, last_name, read_query, tokens_of
 from engine.sql.postgres.scopes import CatalogNames, CatalogSession, Columns, Scope
@@ -324,3 +324,13 @@ class _Rewriter:
 
 def _renamed(columns: Sequence[tuple[str, str]], names: Sequence[str]) -> Columns:
     return {(names[place] if place < len(names) else label): kind for place, (label, kind) in enumerate(columns)}
+
+
+class _Text(DuckDB):
+    # Subscripts are written as they are.
+    INDEX_OFFSET = 0
+
+
+def duckdb_text(tree: exp.Expr) -> str:
+    """Returns the query's text."""
+    return str(tree.sql(dialect=_Text(), comments=False))

@@ -27,15 +27,14 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.conditions import TimeTravelNotPossible, UnsupportedClause
-from engine.sql.dialect.dialect import CALL_AT, SPAN, ensure_function, tokenize
+from engine.sql.dialect.dialect import CALL_AT, HISTORY_LIMIT, SPAN, ensure_function, tokenize
 from engine.sql.dialect.functions import CALLABLE_FUNCTIONS
 from engine.sql.dialect.pipes import PIPE_ALIASES
 from engine.sql.query.calls import read_calls
 from engine.sql.query.change_feeds import is_change_feed, read_change_feed
 from engine.sql.query.file_calls import is_file_call, read_file_call
-from engine.sql.query.histories import is_history, read_history
-from engine.sql.query.relations import has_time_travel, read_relation, table_name
-from engine.sql.query.values import Candidate, Qualifier, Query, Relation, Span
+from engine.sql.query.relations import ensure_not_files, has_time_travel, read_relation, table_name
+from engine.sql.query.values import Candidate, HistoryOf, Qualifier, Query, Relation, Span
 
 _QUALIFIER_PARTS_MAX = 3
 # Arguments of a Select that are not expressions over its sources.
@@ -372,3 +371,22 @@ def _name(chain: list[Token], offset: int) -> Iterator[HintName]:
             parts=tuple(token.text for token in chain),
             spans=tuple(Span(offset + token.start, offset + token.end + 1) for token in chain),
         )
+
+
+def is_history(node: exp.Table) -> bool:
+    return isinstance(node.this, exp.Anonymous) and HISTORY_LIMIT in node.this.meta
+
+
+def read_history(node: exp.Table) -> Relation:
+    """Returns the relation for a history. Rejects the names of files."""
+    call = node.this
+    (named,) = call.expressions
+    parts = ("delta", named.name) if isinstance(named, exp.Literal) else table_name(named)[0]
+    ensure_not_files(parts)
+    limit = call.meta[HISTORY_LIMIT]
+    return Relation(
+        name_parts=parts,
+        span=Span(*call.meta[SPAN]),
+        alias=node.alias or None,
+        history=HistoryOf(limit=None if limit is None else int(limit)),
+    )

@@ -7,6 +7,7 @@ table's format folds the changes into the new definition, or rejects them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from types import MappingProxyType
@@ -18,18 +19,22 @@ from catalog.conditions import (
     ColumnChangeRefused,
     LocationOfPath,
     LocationSchemaDiffers,
+    NoIdentityColumn,
     RenameOfPath,
     ReplacedColumnsDiffer,
     StatementNotSupported,
 )
-from catalog.names import TableName
+from catalog.names import TableName, quote
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import name_table_in_errors
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.reads.scans import scan_of
 from engine.planning.semantics.expression_checks import plan_row_checks
 from engine.planning.semantics.text_lengths import with_lengths
 from engine.runtime.settings import captured_settings
+from engine.sql.query.composed import Names
 from engine.statements.alter_table import planning_history as alter_history
 from engine.statements.alter_table.planning_columns import (
     add_columns,
@@ -38,7 +43,6 @@ from engine.statements.alter_table.planning_columns import (
     new_not_nulls,
     rename_column,
 )
-from engine.statements.alter_table.planning_identity import plan_sync_identity
 from engine.statements.alter_table.planning_replaced_columns import replace_columns
 from engine.statements.alter_table.statement import (
     AddColumns,
@@ -215,3 +219,27 @@ def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) ->
             raise alter_history.not_supported(change)
         case _:
             assert_never(change)
+
+
+def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIdentity) -> SyncIdentityPlan:
+    """Plans the statement. Raises `NoIdentityColumn`, and errors for missing columns."""
+    snapshot = table.snapshot
+    path = resolve_path(snapshot.schema, change.parts)
+    with name_table_in_errors(table.label):
+        snapshot.ensure_supported(TableOperation.METADATA)
+        found = {column.name: column for column in snapshot.table_config.identities}
+    if len(path) > 1 or path[0] not in found:
+        raise NoIdentityColumn(".".join(path))
+    name = quote(path[0])
+    scan = scan_of(Names(snapshot.schema.names).new("scan"), table)
+    return SyncIdentityPlan(
+        table=table,
+        column=found[path[0]],
+        read=ReadPlan(text=f"SELECT min({name}), max({name}) FROM {scan.relation}", scans=(scan,)),
+        description=CommitDescription(
+            name="CHANGE COLUMN",
+            operation=TableOperation.METADATA,
+            parameters={"column": json.dumps({"name": path[0]}), "syncIdentity": "true"},
+            user_name=bound.state.principal,
+        ),
+    )

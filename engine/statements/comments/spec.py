@@ -21,7 +21,7 @@ from engine.authorization.required_privileges import managed_schema, on_securabl
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_volume
-from engine.errors.column_errors import column_not_found
+from engine.errors.table_errors import column_not_found
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan
 from engine.planning.plans.plan import Plan

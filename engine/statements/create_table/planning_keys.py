@@ -19,7 +19,7 @@ from catalog.conditions import (
 )
 from catalog.names import TableName
 from engine.binding.bound import BoundTable, references
-from engine.errors.column_errors import column_not_found
+from engine.errors.table_errors import column_not_found
 from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables import definition_changes as changes
 from engine.tables.definition_changes import DropConstraint

@@ -12,8 +12,7 @@ from catalog.conditions import ColumnsWithQuery, LocationNotEmpty, StatementNotS
 from catalog.names import quote
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.enforcement.stored_values import stored_partition_value
-from engine.errors.column_errors import column_not_found
-from engine.errors.table_errors import name_table_in_errors
+from engine.errors.table_errors import column_not_found, name_table_in_errors
 from engine.planning.analyzed import AnalyzedStatement, InsertRows
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.planning.plans.file_writes import FieldMatching

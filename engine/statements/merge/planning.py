@@ -25,7 +25,7 @@ from catalog.conditions import (
 from catalog.errors import SqlError
 from catalog.names import fold, quote
 from engine.binding.bound import BoundRelation, BoundTable
-from engine.errors.column_errors import column_not_found
+from engine.errors.table_errors import column_not_found
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.expression_checks import QueryCheck
 from engine.planning.plans.file_writes import FieldMatching

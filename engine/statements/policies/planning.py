@@ -12,7 +12,7 @@ from catalog.policies.policies import NO_POLICIES, Policies, PolicyFunction
 from catalog.policies.policy_changes import PolicyChange, SetColumnMask, SetRowFilter
 from engine.binding.bound import BoundExpression, BoundStatement, BoundTable, FreeName
 from engine.binding.policies import NOT_DETERMINISTIC, mismatch, unsuitable_reason
-from engine.errors.column_errors import column_not_found
+from engine.errors.table_errors import column_not_found
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import CatalogPlan, PolicyReplacement
 from engine.sql.query.bodies import is_deterministic

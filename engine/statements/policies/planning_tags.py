@@ -15,7 +15,7 @@ from catalog.policies.tag_changes import DropPolicy as DropPolicyChange
 from catalog.policies.tag_changes import SetTags
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.binding.policies import NOT_DETERMINISTIC
-from engine.errors.column_errors import column_not_found
+from engine.errors.table_errors import column_not_found
 from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
 from engine.statements.grants.planning import named_principal

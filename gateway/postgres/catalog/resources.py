@@ -86,3 +86,13 @@ def type_oid(name: str) -> int:
     """Returns the oid of a type; that of text for a type that is not offered."""
     known = base_types()
     return known[name].oid if name in known else known["text"].oid
+
+
+KEYWORDS = tuple(
+    "all analyze and any array as asc between both by case cast check collate column constraint create cross "
+    "current_date current_time current_timestamp current_user default delete desc describe distinct drop else end "
+    "except exists false fetch filter following for foreign from full grant group having in inner insert intersect "
+    "interval into is join lateral left like limit merge natural not null nulls offset on or order outer over "
+    "partition preceding primary range references revoke right row rows select session_user set show some table "
+    "then to trailing true truncate unbounded union unique update user using values view when where window with".split()
+)

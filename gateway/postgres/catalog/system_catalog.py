@@ -28,9 +28,8 @@ from gateway.postgres.catalog.content import (
 from gateway.postgres.catalog.database import CatalogDatabase, arrow_type
 from gateway.postgres.catalog.entries import EntryRows, system_functions, visible_entries
 from gateway.postgres.catalog.functions import FUNCTIONS, TABLE_FUNCTIONS
-from gateway.postgres.catalog.keywords import KEYWORDS
 from gateway.postgres.catalog.oids import OidTable
-from gateway.postgres.catalog.resources import base_types, system_relations, type_oid
+from gateway.postgres.catalog.resources import KEYWORDS, base_types, system_relations, type_oid
 from gateway.postgres.catalog.rows import (
     ATTRIBUTE_CELLS,
     CatalogRows,

@@ -10,8 +10,7 @@ from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
-from engine.runtime.request import StatementRequest
-from engine.runtime.sql_dialect import SqlDialect
+from engine.runtime.request import SqlDialect, StatementRequest
 from engine.spark.session import SparkDriver
 from engine.sql.postgres.translate import translate
 from tests.engine.sql.postgres.dialect_cases import (
