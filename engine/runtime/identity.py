@@ -60,11 +60,13 @@ class Identity:
         return replace(self, scopes=frozenset({Scope.READ_ONLY}))
 
     def admits(self, other: Identity) -> bool:
-        """Returns whether `other` may use the objects of this identity: its owner, the program that acts for it, or its
+        """Returns True if `other` may use the objects of this identity: its owner, the program that acts for it, or its
         owner with more scopes.
 
         A session keeps its scopes whoever uses it: an owner may see and end the statements of a read-only login.
         """
-        acts = (other.principal, other.real_user, other.scopes) == (self.real_user, None, self.scopes)
-        reads = Scope.SQL in other.scopes and other.reading.owner == self.owner
-        return other.owner == self.owner or acts or reads
+        if other.owner == self.owner:
+            return True
+        if (other.principal, other.real_user, other.scopes) == (self.real_user, None, self.scopes):
+            return True
+        return Scope.SQL in other.scopes and other.reading.owner == self.owner

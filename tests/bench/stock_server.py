@@ -1,4 +1,4 @@
-"""The Spark Thrift Server in the same pyspark, as the gateway's counterpart."""
+"""The servers in the same pyspark, as the gateway's counterparts: Spark Thrift Server, and Spark Connect's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,13 @@ from pathlib import Path
 import pyspark
 
 STOCK_CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+CONNECT_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 START_S = 180
 
 
 @dataclass(frozen=True, slots=True)
 class StockServer:
-    """Its Thrift port, and its only process's id."""
+    """Its port, and its only process's id."""
 
     port: int
     process_id: int
@@ -28,29 +29,50 @@ class StockServer:
 @contextmanager
 def stock_server(folder: Path) -> Iterator[StockServer]:
     """Yields a server with as many cores and as much memory as ours; it ends with the block."""
+    port = _free_port()
+    hive = f"jdbc:derby:;databaseName={folder}/metastore;create=true"
+    hiveconf = {
+        "hive.server2.thrift.bind.host": "127.0.0.1",
+        "hive.server2.thrift.port": str(port),
+        "hive.server2.async.exec.wait.queue.size": "1000",  # with 100 it rejects statements on 200 connections
+    }
+    arguments = [part for key, value in hiveconf.items() for part in ("--hiveconf", f"{key}={value}")]
+    with _submitted(
+        folder, STOCK_CLASS, port, {"spark.hadoop.javax.jdo.option.ConnectionURL": hive}, arguments
+    ) as found:
+        yield found
+
+
+@contextmanager
+def stock_connect_server(folder: Path) -> Iterator[StockServer]:
+    """Yields Spark Connect's server with as many cores and as much memory as ours; it ends with the block."""
+    port = _free_port()
+    with _submitted(folder, CONNECT_CLASS, port, {"spark.connect.grpc.binding.port": str(port)}, []) as found:
+        yield found
+
+
+def _free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def _submitted(
+    folder: Path, main_class: str, port: int, settings: Mapping[str, str], arguments: Sequence[str]
+) -> Iterator[StockServer]:
     home = Path(pyspark.__file__).parent
     conf = {
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore;create=true",
+        **settings,
     }
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "1500m"]
-    command += ["--class", STOCK_CLASS]
+    command += ["--class", main_class]
     command += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
-    hiveconf = {
-        "hive.server2.thrift.bind.host": "127.0.0.1",
-        "hive.server2.thrift.port": str(port),
-        "hive.server2.async.exec.wait.queue.size": "1000",  # with 100 it rejects statements on 200 connections
-    }
-    command += [
-        "spark-internal",
-        *(part for key, value in hiveconf.items() for part in ("--hiveconf", f"{key}={value}")),
-    ]
+    command += ["spark-internal", *arguments]
     environment = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
     with (folder / "stock.log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)

@@ -30,13 +30,12 @@ SIZES = {
 def measured(process: ServerProcess) -> dict[str, int]:
     """Returns :data:`SIZES`. A full garbage collection runs first, so the live heap has reachable objects alone."""
     python, (java, *_) = process.server_pid, process.jvms()
-    total = _jcmd(java, "GC.class_histogram").strip().splitlines()[-1]  # Total <objects> <bytes>
     heap = _jcmd(java, "GC.heap_info")
     metaspace = next(line for line in heap.splitlines() if "Metaspace" in line)
     # Total = <loaders> <classes> <bytes> …
     loaders = next(line for line in _jcmd(java, "VM.classloader_stats").splitlines() if line.startswith("Total ="))
     return {
-        "java live heap": int(total.split()[2]) >> 10,
+        "java live heap": live_heap(java),
         "java metaspace": int(_NUMBER.findall(metaspace)[0]),
         "java classes": int(_NUMBER.findall(loaders)[1]),
         "java threads": _threads(java),
@@ -46,6 +45,12 @@ def measured(process: ServerProcess) -> dict[str, int]:
         "python files": len(_files(python)),
         "sockets": sum(target.startswith("socket:") for pid in (python, java) for target in _files(pid)),
     }
+
+
+def live_heap(java: int) -> int:
+    """Returns the size of the reachable objects in KiB, after a full garbage collection."""
+    total = _jcmd(java, "GC.class_histogram").strip().splitlines()[-1]  # Total <objects> <bytes>
+    return int(total.split()[2]) >> 10
 
 
 def changes(begin: Mapping[str, int], end: Mapping[str, int]) -> str:
