@@ -17,7 +17,7 @@ import grpc
 
 from catalog.conditions import ConnectStreamReplaced
 from gateway.connect.proto import pb2
-from gateway.connect.replies import Position, Reply
+from gateway.connect.replies import Position, Reply, Response, Sent
 from gateway.sessions.operation import Operation
 from gateway.sessions.session import Session
 
@@ -49,9 +49,7 @@ class Execution:
     # Held while a response is made: the former stream may still wait for it.
     _producing: threading.Lock = field(default_factory=threading.Lock)
 
-    def responses(
-        self, context: grpc.ServicerContext, last: Position | None, stream_s: float
-    ) -> Iterator[tuple[Position, pb2.ExecutePlanResponse]]:
+    def responses(self, context: grpc.ServicerContext, last: Position | None, stream_s: float) -> Iterator[Sent]:
         """Yields the responses after `last`, with ResultComplete as the last one unless the stream ends after
         `stream_s` seconds. Raises the statement's error, and `ConnectStreamReplaced`.
         """
@@ -72,7 +70,8 @@ class Execution:
             self.session.last_used = time.monotonic()
             if following is None:
                 end = Position(1 if last is None else last.index + 1)
-                yield end, pb2.ExecutePlanResponse(result_complete=pb2.ExecutePlanResponse.ResultComplete())
+                complete = pb2.ExecutePlanResponse(result_complete=pb2.ExecutePlanResponse.ResultComplete())
+                yield end, Response(complete)
                 self.operation.tell_end()
                 if not self.is_reattachable:
                     self.end()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
+from google.protobuf.message import Message
 
 from catalog.conditions import ConnectPositionNotFound
 from gateway.connect.proto import pb2
@@ -47,7 +48,42 @@ class Position:
         return cls(*map(int, found.groups()[1:]))
 
 
-Sent = tuple[Position, pb2.ExecutePlanResponse]
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response, and the rows of its batch, which are not copied into the message."""
+
+    message: pb2.ExecutePlanResponse
+    rows: bytes = b""
+
+    def encode(self) -> bytes:
+        """Returns the message in protobuf's encoding. The rows are in a second part of the batch, which decoders merge
+        with the first one (https://protobuf.dev/programming-guides/encoding/#last-one-wins).
+        """
+        head = bytes(self.message.SerializeToString())
+        if not self.rows:
+            return head
+        field = _DATA_TAG + _varint(len(self.rows))
+        return b"".join((head, _BATCH_TAG, _varint(len(field) + len(self.rows)), field, self.rows))
+
+
+def _varint(number: int) -> bytes:
+    content = bytearray()
+    while number > 0x7F:
+        content.append(number & 0x7F | 0x80)
+        number >>= 7
+    content.append(number)
+    return bytes(content)
+
+
+def _tag(message: type[Message], field: str) -> bytes:
+    """Returns the tag of a field with a length (wire type 2)."""
+    return _varint(message.DESCRIPTOR.fields_by_name[field].number << 3 | 2)
+
+
+_BATCH_TAG = _tag(pb2.ExecutePlanResponse, "arrow_batch")
+_DATA_TAG = _tag(pb2.ExecutePlanResponse.ArrowBatch, "data")
+
+Sent = tuple[Position, Response]
 
 
 class Reply(Protocol):
@@ -69,7 +105,7 @@ class Rows:
 
     def following(self, operation: Operation, last: Position | None) -> Sent | None:
         if last is None:
-            return Position(0), pb2.ExecutePlanResponse(schema=schema_type(operation.schema))
+            return Position(0), Response(pb2.ExecutePlanResponse(schema=schema_type(operation.schema)))
         if last.rows:  # a chunk is followed by the next one of its batch
             rows = operation.page(last.next_row - last.rows, last.rows).rows
             if (found := self._batch(rows, last, last.chunk + 1)) is not None:
@@ -88,14 +124,14 @@ class Rows:
         chunks = list(split_chunks(data, self.chunk_bytes or max(1, len(data))))
         if chunk >= len(chunks):
             return None
-        batch = pb2.ExecutePlanResponse.ArrowBatch(
-            row_count=rows.num_rows, data=chunks[chunk], start_offset=at.next_row - rows.num_rows
-        )
+        message = pb2.ExecutePlanResponse()
+        batch = message.arrow_batch
+        batch.row_count, batch.start_offset = rows.num_rows, at.next_row - rows.num_rows
         is_divided = len(chunks) > 1
         if is_divided:
             batch.chunk_index, batch.num_chunks_in_batch = chunk, len(chunks)
         position = Position(at.index + 1, at.next_row, rows.num_rows if is_divided else 0, chunk)
-        return position, pb2.ExecutePlanResponse(arrow_batch=batch)
+        return position, Response(message, chunks[chunk])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +147,9 @@ class SqlResult:
     def following(self, operation: Operation, last: Position | None) -> Sent | None:
         if last is not None:
             return None
-        relation = self.relation or _local_relation(operation)
-        result = pb2.ExecutePlanResponse.SqlCommandResult(relation=relation)
-        return Position(0), pb2.ExecutePlanResponse(sql_command_result=result)
+        message = pb2.ExecutePlanResponse()
+        message.sql_command_result.relation.CopyFrom(self.relation or _local_relation(operation))
+        return Position(0), Response(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +198,12 @@ def chunk_bytes(options: pb2.ResultChunkingOptions | None) -> int | None:
 
 def _local_relation(operation: Operation) -> pb2.Relation:
     rows = operation.page(0, 1 << 62).rows if operation.has_rows else operation.schema.empty_table()
-    if not len(rows.schema):
-        schema = pa.schema([])
-        return pb2.Relation(local_relation=pb2.LocalRelation(data=_stream(schema), schema="struct<>"))
-    return pb2.Relation(local_relation=pb2.LocalRelation(data=encode_rows(rows)))
+    relation = pb2.Relation()
+    if len(rows.schema):
+        relation.local_relation.data = encode_rows(rows)
+    else:
+        relation.local_relation.data, relation.local_relation.schema = _stream(pa.schema([])), "struct<>"
+    return relation
 
 
 def _stream(schema: pa.Schema) -> bytes:

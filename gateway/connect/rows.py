@@ -50,7 +50,8 @@ def encode_rows(rows: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(batches[0] if batches else _empty_batch(schema))
-    return bytes(sink.getvalue().to_pybytes())
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def split_chunks(data: bytes, chunk_bytes: int) -> Iterator[bytes]:

@@ -25,6 +25,7 @@ from gateway.authenticators.peer import Peer
 from gateway.connect.client_sessions import WIRE, ClientSession
 from gateway.connect.errors import abort
 from gateway.connect.proto import pb2
+from gateway.connect.replies import Response
 from gateway.sessions.call_context import CallContext, note_user, request_id_of, working_for
 from gateway.sessions.session import Origin
 
@@ -35,7 +36,7 @@ _AGENT_MAX = 200
 _AUTHORIZATION, _REQUEST_ID, _TRACE_PARENT = "authorization", "x-request-id", "traceparent"
 
 Unary = Callable[[Any, "Call"], Any]
-Streaming = Callable[[Any, "Call"], Iterator[Any]]
+Streaming = Callable[[Any, "Call"], Iterator[Response]]
 
 
 class StatementFailed(Exception):
@@ -92,7 +93,7 @@ class Rpc:
                     request = decode(kind, data)
                     call = self._begin(request, context)
                     for response in method(request, call):
-                        yield bytes(response.SerializeToString())
+                        yield response.encode()
                 except Exception as error:  # noqa: BLE001 - the client gets every error
                     _abort(context, error, call)
 

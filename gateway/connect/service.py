@@ -32,7 +32,7 @@ from gateway.connect.commands import Statements, whole
 from gateway.connect.executions import STREAM_S, Execution
 from gateway.connect.plans import operation_of
 from gateway.connect.proto import pb2
-from gateway.connect.replies import Position, Reply, SqlResult, chunk_bytes, restored_reply, saved_reply
+from gateway.connect.replies import Position, Reply, Response, SqlResult, chunk_bytes, restored_reply, saved_reply
 from gateway.connect.rpc import Call, StatementFailed
 from gateway.connect.settings import Configuration, ServerZone
 from gateway.recovery import Attach, Through
@@ -67,12 +67,12 @@ class Service:
 
     # --------------------------------------------------------------------------------------------------- operations
 
-    def execute_plan(self, request: pb2.ExecutePlanRequest, call: Call) -> Iterator[pb2.ExecutePlanResponse]:
+    def execute_plan(self, request: pb2.ExecutePlanRequest, call: Call) -> Iterator[Response]:
         client = self._session(request, call)
         execution = self._start(client, request, call)
         yield from self._stream(client, execution, None, call)
 
-    def reattach_execute(self, request: pb2.ReattachExecuteRequest, call: Call) -> Iterator[pb2.ExecutePlanResponse]:
+    def reattach_execute(self, request: pb2.ReattachExecuteRequest, call: Call) -> Iterator[Response]:
         client = self._existing(request, call)
         execution = client.execution(request.operation_id)
         if not execution.is_reattachable:
@@ -217,12 +217,13 @@ class Service:
 
     def _stream(
         self, client: ClientSession, execution: Execution, last: Position | None, call: Call
-    ) -> Iterator[pb2.ExecutePlanResponse]:
+    ) -> Iterator[Response]:
         try:
             for position, response in execution.responses(call.context, last, self.stream_s):
-                response.operation_id = execution.operation_id
-                response.response_id = position.response_id(execution.operation_id)
-                yield _identified(response, client)
+                response.message.operation_id = execution.operation_id
+                response.message.response_id = position.response_id(execution.operation_id)
+                _identified(response.message, client)
+                yield response
         except Exception as error:
             if self.sessions.is_suspended:  # another process continues with the statement
                 raise ServerDraining() from error

@@ -171,7 +171,8 @@ def main() -> None:
         folder = Path(name)
         (folder / "lake").mkdir()
         stock = opened.enter_context(stock_connect_server(folder))
-        settings = {"GATEWAY_SPARK_DRIVER_MEMORY": "1500m", "GATEWAY_SPARK_CONF": "{}"}
+        attach = '{"spark.driver.extraJavaOptions" = "-XX:-DisableAttachMechanism"}'  # for jcmd
+        settings = {"GATEWAY_SPARK_DRIVER_MEMORY": "1500m", "GATEWAY_SPARK_CONF": attach}
         settings |= {"GATEWAY_SERVER_CONNECT_PORT": "0", "GATEWAY_LAKE_ALLOWED_ROOTS": f'["{folder}"]'}
         server = ServerProcess(folder, str(folder / "lake"), **settings)
         opened.callback(server.end)

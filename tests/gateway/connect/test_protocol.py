@@ -23,6 +23,7 @@ from pyspark.errors.exceptions.connect import (
 
 from catalog.conditions import ConcurrentAppend
 from catalog.errors import Position
+from gateway.connect.replies import Response
 from gateway.sessions.limits import Limits
 from tests.gateway.arrow_engine import ScriptSyntaxError, Streams, fails, rows
 from tests.gateway.connect.lab import Lab, execute_request, proxied, rows_of, table_of
@@ -375,3 +376,13 @@ def _reattach(request: pb2.ExecutePlanRequest, last: str | None) -> pb2.Reattach
     if last is not None:
         reattach.last_response_id = last
     return reattach
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 16_384, 3_000_000])
+def test_rows_beside_the_message_are_decoded_as_its_batch(size: int) -> None:
+    batch = pb2.ExecutePlanResponse.ArrowBatch(row_count=7, start_offset=300, chunk_index=1, num_chunks_in_batch=2)
+    message = pb2.ExecutePlanResponse(session_id="s", arrow_batch=batch)
+    rows = bytes(range(256)) * (size // 256) + bytes(size % 256)
+    whole = pb2.ExecutePlanResponse(session_id="s", arrow_batch=batch)
+    whole.arrow_batch.data = rows
+    assert pb2.ExecutePlanResponse.FromString(Response(message, rows).encode()) == whole
