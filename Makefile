@@ -69,7 +69,7 @@ test-java: $(VENV)/.installed-test ## run the tests of the Java classes with JUn
 test-rules: $(VENV)/.installed-test $(VENV)/.prepared ## compare answers with the optimizer's rules on and off, QUERIES=number SEED=text MINUTES=limit FIRST=number
 	$(RUN) tests.rules --seed "$(SEED)" --queries $(QUERIES) --minutes $(MINUTES) --first $(FIRST)
 
-test-slow: $(VENV)/.installed-test $(S3A_ORACLE)/.installed $(HDFS_ORACLE)/minicluster.jar helm minio ## run the tests that take long
+test-slow: $(VENV)/.installed-test $(addsuffix /.installed,$(S3A_ORACLE) .oracle-gcs .oracle-azure) $(HDFS_ORACLE)/minicluster.jar helm minio ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
 
 test-clients: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
@@ -139,7 +139,7 @@ oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORAC
 
 clean: ## remove the environment and everything made by tests
 	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build engine/spark/java/build
-	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) $(HDFS_ORACLE) $(MINIO) $(HELM) .clients .junit build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench .mutation
+	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) .oracle-gcs .oracle-azure $(HDFS_ORACLE) $(MINIO) $(HELM) .clients .junit build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench .mutation
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
@@ -186,6 +186,11 @@ $(REST_ORACLE)/.installed: tests/oracle/rest_server/pom.xml
 $(S3A_ORACLE)/.installed: engine/spark/connectors.toml | $(VENV)/.installed-test
 	@bash deploy/ensure-maven.sh
 	@$(RUN) engine.spark.connectors s3 $(S3A_ORACLE)
+	@touch $@
+
+.oracle-gcs/.installed .oracle-azure/.installed: engine/spark/connectors.toml | $(VENV)/.installed-test
+	@bash deploy/ensure-maven.sh
+	@$(RUN) engine.spark.connectors $(patsubst .oracle-%/.installed,%,$@) $(@D)
 	@touch $@
 
 $(HDFS_ORACLE)/minicluster.jar: # a NameNode and a DataNode

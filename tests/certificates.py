@@ -31,11 +31,11 @@ class Certificate:
         return ssl.create_default_context(cafile=str(self.certificate))
 
 
-def make_certificate(folder: Path, ends_in_days: float = 30) -> Certificate:
-    """Creates a certificate for localhost and 127.0.0.1; also `encrypted.pem`, the key with a password."""
+def make_certificate(folder: Path, ends_in_days: float = 30, *hosts: str) -> Certificate:
+    """Creates a certificate for localhost, 127.0.0.1 and `hosts`; also `encrypted.pem`, the key with a password."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names = [*map(x509.DNSName, ("localhost", *hosts)), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     now = dt.datetime.now(dt.UTC)
     certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())

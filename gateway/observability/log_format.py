@@ -63,7 +63,8 @@ def set_up_log(level: str, format: LogFormat, stream: TextIO) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    for name in ("py4j", "azure"):  # they log each call
+        logging.getLogger(name).setLevel(logging.WARNING)
     # py4j logs each call to the root logger with a traceback; the supervisor reports a lost Spark once
     root.addFilter(lambda record: "sending command" not in record.getMessage())
     logging.captureWarnings(True)

@@ -41,15 +41,18 @@ def client_environment(name: str, *packages: str) -> Path:
     return folder / "bin"
 
 
-def python_packages(name: str, *packages: str) -> Path:
-    """Returns a folder with these packages without their dependencies, for clients that run with this environment's."""
+def python_packages(name: str, *packages: str, has_dependencies: bool = False) -> Path:
+    """Returns a folder with these packages, for programs that run with this environment's. With their dependencies in
+    the versions of `requirements.lock`, or without them.
+    """
     folder = _FOLDER / name
     stamp = folder / ".installed"
     wanted = "\n".join(packages)
     if not stamp.exists() or stamp.read_text() != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _install([*command, "--no-deps", "--target", folder, *packages])
+        versions = ("--constraint", ROOT / "requirements.lock") if has_dependencies else ("--no-deps",)
+        _install([*command, *versions, "--target", folder, *packages])
         stamp.write_text(wanted)
     return folder
 
@@ -84,6 +87,15 @@ def go_program(source: Path, *modules: str) -> Path:
         _install(["go", "build", "-o", source.stem, "."], cwd=folder)
         stamp.write_text(wanted)
     return folder / source.stem
+
+
+def installed_go_program(module: str, version: str) -> Path:
+    """Returns a module's program, built by `go install`."""
+    folder = _FOLDER / "go" / version
+    program = folder / module.rpartition("/")[2]
+    if not program.exists():
+        _install(["go", "install", f"{module}@{version}"], env=os.environ | {"GOBIN": str(folder)})
+    return program
 
 
 def _install(command: Sequence[str | Path], **options: Any) -> None:

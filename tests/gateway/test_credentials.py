@@ -124,6 +124,7 @@ def test_the_longest_url_counts() -> None:
     [
         ('secret_access_key = "plain"', "secret_access_key is a secret"),
         ('options = {account_token = "plain"}', "account_token is a secret"),
+        ('options = {connection_string = "AccountKey=plain"}', "connection_string is a secret"),
         ('hadoop = {"fs.x.password" = "plain"}', "fs.x.password is a secret"),
         ('secret_access_key = "env:MISSING"', "env:MISSING has no value"),
         ('secret_access_key = "systemd:x"', "systemd:x has no value"),
