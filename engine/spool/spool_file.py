@@ -14,6 +14,7 @@ import shutil
 import threading
 import weakref
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -108,13 +109,25 @@ class SpoolFile:
 
     def read(self, offset: int, length: int) -> bytes:
         """Reads `length` bytes, fewer at the end of the file. Raises `SpooledRowsLost`."""
+        with self._opened() as descriptor:
+            return _read(descriptor, offset, length)
+
+    def read_buffer(self, offset: int, length: int) -> pa.Buffer:
+        """Reads as `read`, into memory of Arrow's pool, which is used again: new pages cost more than the copy."""
+        buffer = pa.allocate_buffer(length)
+        with self._opened() as descriptor:
+            count = _read_into(descriptor, offset, memoryview(buffer))
+        return buffer if count == length else buffer.slice(0, count)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int]:
         if not self._finish.alive:
             raise SpooledRowsLost("the result was closed")
         try:
             with self._lock:  # it may be moved concurrently
                 descriptor = os.open(self._claim.path, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                return _read(descriptor, offset, length)
+                yield descriptor
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -160,14 +173,14 @@ class StoredBatch:
 
     def read(self) -> pa.RecordBatch:
         """Reads the rows into memory. Raises `SpooledRowsLost`."""
-        content = self.file.read(self.offset, self.length)
+        content = self.file.read_buffer(self.offset, self.length)
         # The file is in a temporary directory, where clean-up tools or an administrator may
         # truncate it.
-        if len(content) < self.length:
+        if content.size < self.length:
             raise SpooledRowsLost("the file is shorter than what was written")
         if self.checksum is not None and zlib.crc32(content) != self.checksum:
             raise SpooledRowsLost("the file has other bytes than were written")
-        batch = pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), self.schema)
+        batch = pa.ipc.read_record_batch(pa.ipc.read_message(content), self.schema)
         return batch.slice(self.first, self.num_rows) if batch.num_rows != self.num_rows else batch
 
 
@@ -215,6 +228,14 @@ def _read(descriptor: int, offset: int, length: int) -> bytes:
     while len(content) < length and (more := os.pread(descriptor, length - len(content), offset + len(content))):
         content += more  # one read returns at most 2 GiB
     return content
+
+
+def _read_into(descriptor: int, offset: int, view: memoryview) -> int:
+    """Fills `view`; returns the number of bytes, which is lower at the end of the file."""
+    count = 0
+    while count < len(view) and (more := os.preadv(descriptor, [view[count:]], offset + count)):
+        count += more
+    return count
 
 
 def _write(path: Path, offset: int, view: memoryview) -> None:
