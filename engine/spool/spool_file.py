@@ -14,10 +14,10 @@ import shutil
 import threading
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -27,6 +27,7 @@ from engine.spool.messages import find_messages
 from engine.types.value_bytes import value_bytes
 
 _MODE = 0o600
+_TOO_SHORT = "the file is shorter than what was written"
 
 
 @dataclass(slots=True)
@@ -173,14 +174,17 @@ class StoredBatch:
 
     def read(self) -> pa.RecordBatch:
         """Reads the rows into memory. Raises `SpooledRowsLost`."""
-        content = self.file.read_buffer(self.offset, self.length)
+        return self.rows_in(self.file.read_buffer(self.offset, self.length), self.schema)
+
+    def rows_in(self, content: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+        """Returns the rows of `content`, the bytes at this place. Raises `SpooledRowsLost`."""
         # The file is in a temporary directory, where clean-up tools or an administrator may
         # truncate it.
         if content.size < self.length:
-            raise SpooledRowsLost("the file is shorter than what was written")
+            raise SpooledRowsLost(_TOO_SHORT)
         if self.checksum is not None and zlib.crc32(content) != self.checksum:
             raise SpooledRowsLost("the file has other bytes than were written")
-        batch = pa.ipc.read_record_batch(pa.ipc.read_message(content), self.schema)
+        batch = pa.ipc.read_record_batch(pa.ipc.read_message(content), schema)
         return batch.slice(self.first, self.num_rows) if batch.num_rows != self.num_rows else batch
 
 
@@ -190,6 +194,43 @@ AnyBatch: TypeAlias = pa.RecordBatch | StoredBatch
 def load_batch(batch: AnyBatch) -> pa.RecordBatch:
     """Returns the batch's rows in memory, loading them if necessary."""
     return batch.read() if isinstance(batch, StoredBatch) else batch
+
+
+def read_batches(batches: Iterable[AnyBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yields the batches' rows as `schema`, which may have other metadata. Batches that follow each other in a file are
+    read at once. Raises `SpooledRowsLost`.
+    """
+    for run in _runs(batches):
+        first = run[0]
+        if not isinstance(first, StoredBatch):
+            yield pa.RecordBatch.from_arrays(first.columns, schema=schema)
+            continue
+        length = sum(batch.length for batch in run)
+        content = first.file.read_buffer(first.offset, length)
+        if content.size < length:
+            raise SpooledRowsLost(_TOO_SHORT)
+        for batch in run:
+            yield batch.rows_in(content.slice(batch.offset - first.offset, batch.length), schema)
+
+
+def _runs(batches: Iterable[AnyBatch]) -> Iterator[list[Any]]:
+    run: list[Any] = []
+    for batch in batches:
+        if run and not _follows(run[-1], batch):
+            yield run
+            run = []
+        run.append(batch)
+    if run:
+        yield run
+
+
+def _follows(before: AnyBatch, batch: AnyBatch) -> bool:
+    return (
+        isinstance(before, StoredBatch)
+        and isinstance(batch, StoredBatch)
+        and before.file is batch.file
+        and before.offset + before.length == batch.offset
+    )
 
 
 def batch_bytes(batch: AnyBatch) -> int:

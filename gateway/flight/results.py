@@ -13,13 +13,13 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from catalog.conditions import MalformedHandle
 from engine.runtime.results import SQL_TYPE
-from engine.spool.spool_file import AnyBatch, StoredBatch, batch_bytes, load_batch
+from engine.spool.spool_file import batch_bytes, load_batch, read_batches
 from engine.types.sql_types import type_sizes
 from gateway.sessions.operation import Operation
 from gateway.sessions.session import Session
@@ -169,19 +169,13 @@ def _page(operation: Operation, at: int, rows_max: int, schema: pa.Schema) -> It
         return None
     if sum(map(batch_bytes, parts)) < len(parts) * _SMALL_BYTES:
         return _joined(pa.Table.from_batches(map(load_batch, parts), operation.schema), schema)
-    return (_loaded(part, schema) for part in parts)
+    return read_batches(parts, schema)
 
 
 def _joined(rows: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yields one message for many small batches, each of which costs a call into Python."""
     for batch in rows.combine_chunks().to_batches():
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-
-
-def _loaded(part: AnyBatch, schema: pa.Schema) -> pa.RecordBatch:
-    if isinstance(part, StoredBatch):
-        return replace(part, schema=schema).read()
-    return pa.RecordBatch.from_arrays(part.columns, schema=schema)
 
 
 def _ends(operation: Operation) -> list[int]:
