@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from engine.statements.registry import may_answer_rows
 from engine.types.arrow_types import arrow_type
 from engine.types.schema import parse_schema
 from engine.types.sql_types import column_sql_type
+from gateway.flight.inference import Inference, limits
 from gateway.flight.messages import new_message
 from gateway.flight.parameters import row_parameters
 from gateway.flight.results import client_schema
@@ -45,15 +46,18 @@ class Prepared:
     is_update: bool
     markers: int = 0
     names: tuple[str, ...] = ()
+    # The types of the parameters, as far as they are known.
+    types: Sequence[pa.DataType] = ()
     # The bound values: a row for each run.
     values: pa.Table | None = None
     handle: bytes = field(default_factory=lambda: secrets.token_bytes(24))
 
     @property
     def parameters(self) -> pa.Schema:
-        """Returns a column for each parameter. Types are not known, since values are cast where they are used."""
+        """Returns a column for each parameter."""
         names = self.names or [f"parameter_{number}" for number in range(1, self.markers + 1)]
-        return pa.schema([pa.field(name, pa.string()) for name in names])
+        kinds = self.types or [pa.string()] * len(names)
+        return pa.schema([pa.field(name, kind) for name, kind in zip(names, kinds, strict=False)])
 
     def bind(self, values: pa.Table) -> None:
         """Raises `FlightParametersMismatch`."""
@@ -69,10 +73,10 @@ class Prepared:
                 raise FlightParametersMismatch(expected, 0)
             yield ()
             return
-        names = self.names or (None,) * self.markers
-        if self.names and set(self.names) == set(self.values.column_names):
-            names = tuple(self.values.column_names)
-        yield from row_parameters(self.values, names)
+        values = self.values
+        if self.names and set(self.names) == set(values.column_names):
+            values = values.select(list(self.names))
+        yield from row_parameters(values, self.names or (None,) * self.markers, limits(self.text))
 
 
 def prepare(session: Session, text: str, is_active: Callable[[], bool]) -> Prepared:
@@ -81,11 +85,17 @@ def prepare(session: Session, text: str, is_active: Callable[[], bool]) -> Prepa
         return Prepared(text, pa.schema([]), is_update=False)
     parsed = parse_statement(text)
     markers, names = find_markers(text)
+    columns, is_update = pa.schema([]), isinstance(parsed, Statement) and not may_answer_rows(parsed)
     if isinstance(parsed, Query):
-        columns = _columns(session, parsed, (markers, names), is_active)
-        return Prepared(text, columns, is_update=False, markers=markers, names=names)
-    is_update = isinstance(parsed, Statement) and not may_answer_rows(parsed)
-    return Prepared(text, pa.schema([]), is_update=is_update, markers=markers, names=names)
+        columns, is_update = _columns(session, parsed, (markers, names), is_active), False
+    found = Prepared(text, columns, is_update=is_update, markers=markers, names=names)
+    if markers or names:
+
+        def describe(query: Query) -> pa.Schema:
+            return described_columns(session, query, is_active)
+
+        found.types = Inference(session, text, names, markers, describe, is_active).types()
+    return found
 
 
 def _columns(
