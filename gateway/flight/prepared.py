@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -33,6 +35,8 @@ from gateway.sessions.session import Session
 
 _INPUT = "gateway_input_0"
 _VARIABLE = "${"
+# Queries of a session whose columns are known.
+_KNOWN_MAX = 100
 # An error of these classes does not depend on the values of parameters: syntax, missing objects and rights.
 _CERTAIN = ("42601", "42P01", "42704", "42501", "42703", "42883", "0A", "28")
 
@@ -79,15 +83,42 @@ class Prepared:
         yield from row_parameters(values, self.names or (None,) * self.markers, limits(self.text))
 
 
-def prepare(session: Session, text: str, is_active: Callable[[], bool]) -> Prepared:
+class KnownColumns:
+    """The columns of queries that name no object, such as the `SELECT 1` of connection pools: these follow from the
+    text and the session's state, while ADBC's driver prepares every text before it runs. Thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[str, str], pa.Schema] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, session: Session, query: Query, find: Callable[[], pa.Schema]) -> pa.Schema:
+        """Returns the columns of a query, by `find` if they are not known. Raises its errors."""
+        if query.relations or query.calls:
+            return find()
+        key = query.text, repr(session.engine_session.saved_state())
+        with self._lock:
+            known = self._found.get(key)
+        if known is None:
+            known = find()
+            with self._lock:
+                self._found[key] = known
+                while len(self._found) > _KNOWN_MAX:
+                    self._found.popitem(last=False)
+        return known
+
+
+def prepare(session: Session, text: str, is_active: Callable[[], bool], known: KnownColumns | None = None) -> Prepared:
     """Returns a text as a prepared statement. Raises the errors of its syntax, of missing objects and of rights."""
+    known = known or KnownColumns()
     if len(text) > TEXT_LENGTH_MAX or _VARIABLE in text:
         return Prepared(text, pa.schema([]), is_update=False)
     parsed = parse_statement(text)
     markers, names = find_markers(text)
     columns, is_update = pa.schema([]), isinstance(parsed, Statement) and not may_answer_rows(parsed)
     if isinstance(parsed, Query):
-        columns, is_update = _columns(session, parsed, (markers, names), is_active), False
+        columns = known.of(session, parsed, lambda: _columns(session, parsed, (markers, names), is_active))
+        is_update = False
     found = Prepared(text, columns, is_update=is_update, markers=markers, names=names)
     if markers or names:
 

@@ -219,7 +219,7 @@ class Service:
         _ensure_no_transaction(request)
         client = self.sessions.find(call)
         try:
-            prepared = prepare(client.session, request.query, call.is_active)
+            prepared = prepare(client.session, request.query, call.is_active, client.known_columns)
         except SqlError:
             # Run as a statement, it fails in the same way, and is in the history and the audit log.
             self._run_unprepared(client.session, request.query, call)
