@@ -49,7 +49,7 @@ def find_markers(text: str) -> tuple[int, tuple[str, ...]]:
     return positional, tuple(names)
 
 
-def numbered_markers(text: str, prefix: str) -> str:
+def markers_by_number(text: str, prefix: str) -> str:
     """Returns `text` with the markers `:{prefix}1`, `:{prefix}2`, …, in the order of `find_markers`: names have one
     number each.
     """

@@ -18,7 +18,7 @@ from catalog.errors import SqlError
 from catalog.names import quote
 from engine.pipeline import parse_statement
 from engine.runtime.parameters import Parameter
-from engine.sql.parameters import numbered_markers
+from engine.sql.parameters import markers_by_number
 from engine.sql.postgres_text import MARKER_PREFIX, limit_markers, parse_insert
 from engine.sql.query.values import Query
 from engine.statements.row_changes.statement import Delete, Update
@@ -49,11 +49,11 @@ class Inference:
 
     def types(self) -> list[pa.DataType]:
         """Returns a type for each marker."""
-        numbered = numbered_markers(self.text, MARKER_PREFIX)
-        for number in limit_markers(numbered):
+        adapted = markers_by_number(self.text, MARKER_PREFIX)
+        for number in limit_markers(adapted):
             self._found[number] = pa.int32()
         parsed = parse_statement(self.text)
-        if (insert := parse_insert(numbered)) is not None:
+        if (insert := parse_insert(adapted)) is not None:
             if insert.items:
                 columns = self._columns(insert.query)
                 for index, kind in enumerate(columns.types[: len(insert.items)]):
@@ -61,7 +61,7 @@ class Inference:
                         self._found.setdefault(marker, kind)
         else:
             if isinstance(parsed, Update | Delete):
-                self._compare(numbered, parsed.table_parts)
+                self._compare(adapted, parsed.table_parts)
             self._probe()
         return [self._found.get(number, pa.string()) for number in self._numbers()]
 
@@ -77,11 +77,11 @@ class Inference:
         except SqlError:
             return pa.schema([])
 
-    def _compare(self, numbered: str, table: Sequence[str]) -> None:
+    def _compare(self, adapted: str, table: Sequence[str]) -> None:
         """Notes the types of columns to which parameters are assigned, or with which they are compared."""
         columns = self._columns(f"SELECT * FROM {'.'.join(map(quote, table))}")
         kinds = {field.name.lower(): field.type for field in columns}
-        for name, number in _COMPARED.findall(numbered):
+        for name, number in _COMPARED.findall(adapted):
             kind = kinds.get(name.rpartition(".")[2].strip("`").lower())
             if kind is not None:
                 self._found.setdefault(int(number), kind)
@@ -125,4 +125,4 @@ class Inference:
 
 def limits(text: str) -> frozenset[int]:
     """Returns the numbers of the markers after LIMIT and OFFSET, whose values must be INT for Spark."""
-    return frozenset(limit_markers(numbered_markers(text, MARKER_PREFIX)))
+    return frozenset(limit_markers(markers_by_number(text, MARKER_PREFIX)))
