@@ -14,9 +14,10 @@ import shutil
 import threading
 import weakref
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -26,6 +27,7 @@ from engine.spool.messages import find_messages
 from engine.types.value_bytes import value_bytes
 
 _MODE = 0o600
+_TOO_SHORT = "the file is shorter than what was written"
 
 
 @dataclass(slots=True)
@@ -108,13 +110,25 @@ class SpoolFile:
 
     def read(self, offset: int, length: int) -> bytes:
         """Reads `length` bytes, fewer at the end of the file. Raises `SpooledRowsLost`."""
+        with self._opened() as descriptor:
+            return _read(descriptor, offset, length)
+
+    def read_buffer(self, offset: int, length: int) -> pa.Buffer:
+        """Reads as `read`, into memory of Arrow's pool, which is used again: new pages cost more than the copy."""
+        buffer = pa.allocate_buffer(length)
+        with self._opened() as descriptor:
+            count = _read_into(descriptor, offset, memoryview(buffer))
+        return buffer if count == length else buffer.slice(0, count)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int]:
         if not self._finish.alive:
             raise SpooledRowsLost("the result was closed")
         try:
             with self._lock:  # it may be moved concurrently
                 descriptor = os.open(self._claim.path, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                return _read(descriptor, offset, length)
+                yield descriptor
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -160,14 +174,17 @@ class StoredBatch:
 
     def read(self) -> pa.RecordBatch:
         """Reads the rows into memory. Raises `SpooledRowsLost`."""
-        content = self.file.read(self.offset, self.length)
+        return self.rows_in(self.file.read_buffer(self.offset, self.length), self.schema)
+
+    def rows_in(self, content: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+        """Returns the rows of `content`, the bytes at this place. Raises `SpooledRowsLost`."""
         # The file is in a temporary directory, where clean-up tools or an administrator may
         # truncate it.
-        if len(content) < self.length:
-            raise SpooledRowsLost("the file is shorter than what was written")
+        if content.size < self.length:
+            raise SpooledRowsLost(_TOO_SHORT)
         if self.checksum is not None and zlib.crc32(content) != self.checksum:
             raise SpooledRowsLost("the file has other bytes than were written")
-        batch = pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), self.schema)
+        batch = pa.ipc.read_record_batch(pa.ipc.read_message(content), schema)
         return batch.slice(self.first, self.num_rows) if batch.num_rows != self.num_rows else batch
 
 
@@ -177,6 +194,43 @@ AnyBatch: TypeAlias = pa.RecordBatch | StoredBatch
 def load_batch(batch: AnyBatch) -> pa.RecordBatch:
     """Returns the batch's rows in memory, loading them if necessary."""
     return batch.read() if isinstance(batch, StoredBatch) else batch
+
+
+def read_batches(batches: Iterable[AnyBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yields the batches' rows as `schema`, which may have other metadata. Batches that follow each other in a file are
+    read at once. Raises `SpooledRowsLost`.
+    """
+    for run in _runs(batches):
+        first = run[0]
+        if not isinstance(first, StoredBatch):
+            yield pa.RecordBatch.from_arrays(first.columns, schema=schema)
+            continue
+        length = sum(batch.length for batch in run)
+        content = first.file.read_buffer(first.offset, length)
+        if content.size < length:
+            raise SpooledRowsLost(_TOO_SHORT)
+        for batch in run:
+            yield batch.rows_in(content.slice(batch.offset - first.offset, batch.length), schema)
+
+
+def _runs(batches: Iterable[AnyBatch]) -> Iterator[list[Any]]:
+    run: list[Any] = []
+    for batch in batches:
+        if run and not _follows(run[-1], batch):
+            yield run
+            run = []
+        run.append(batch)
+    if run:
+        yield run
+
+
+def _follows(before: AnyBatch, batch: AnyBatch) -> bool:
+    return (
+        isinstance(before, StoredBatch)
+        and isinstance(batch, StoredBatch)
+        and before.file is batch.file
+        and before.offset + before.length == batch.offset
+    )
 
 
 def batch_bytes(batch: AnyBatch) -> int:
@@ -215,6 +269,14 @@ def _read(descriptor: int, offset: int, length: int) -> bytes:
     while len(content) < length and (more := os.pread(descriptor, length - len(content), offset + len(content))):
         content += more  # one read returns at most 2 GiB
     return content
+
+
+def _read_into(descriptor: int, offset: int, view: memoryview) -> int:
+    """Fills `view`; returns the number of bytes, which is lower at the end of the file."""
+    count = 0
+    while count < len(view) and (more := os.preadv(descriptor, [view[count:]], offset + count)):
+        count += more
+    return count
 
 
 def _write(path: Path, offset: int, view: memoryview) -> None:

@@ -49,6 +49,28 @@ def find_markers(text: str) -> tuple[int, tuple[str, ...]]:
     return positional, tuple(names)
 
 
+def markers_by_number(text: str, prefix: str) -> str:
+    """Returns `text` with the markers `:{prefix}1`, `:{prefix}2`, …, in the order of `find_markers`: names have one
+    number each.
+    """
+    _, names = find_markers(text)
+    numbers = {name: number for number, name in enumerate(names, 1)}
+    pieces, end, positional = list[str](), 0, len(names)
+    tokens = [Token(TokenType.SEMICOLON, ""), *tokenize(text)]
+    for before, token, follower in zip(tokens, tokens[1:], [*tokens[2:], tokens[0]], strict=False):
+        start, last = token.start, token.end
+        if token.token_type == TokenType.PLACEHOLDER:
+            positional += 1
+            number = positional
+        elif token.token_type == TokenType.COLON and before.token_type not in _ENDS_VALUE and follower.text in numbers:
+            number, last = numbers[follower.text], follower.end
+        else:
+            continue
+        pieces += text[end:start], f":{prefix}{number}"
+        end = last + 1
+    return "".join((*pieces, text[end:]))
+
+
 def literal_text(parameter: Parameter) -> str:
     """Returns a parameter as SQL. Raises `StatementNotSupported` for a variable, and for an invalid type."""
     if parameter.members is not None:

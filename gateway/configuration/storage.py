@@ -19,7 +19,9 @@ from catalog.store.sealed_credentials import KEY_BYTES, CredentialStore, SealedC
 from gateway.configuration.fields import Constraint, setting
 from gateway.configuration.secrets import find_secret, is_reference
 
-_SECRET = re.compile(r"(?i)secret|password|token|(?<!public_)key(?!_?id$|file)|sas|signature|credential|connection_string")
+_SECRET = re.compile(
+    r"(?i)secret|password|token|(?<!public_)key(?!_?id$|file)|sas|signature|credential|connection_string"
+)
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+(@[^\s/?#@]+)?(/[^\s?#]*)?")
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from catalog.conditions import FlightStatementNotFound, MalformedHandle, SessionNotFound
 from engine.runtime.identity import Identity
 from gateway.flight.log_ins import COOKIE, WIRE, Call, LogIn
-from gateway.flight.prepared import Prepared
+from gateway.flight.prepared import KnownColumns, Prepared
 from gateway.flight.results import Results, Ticket
 from gateway.registry import Registry
 from gateway.sessions.bounded import EngineCalls
@@ -48,6 +48,7 @@ class ClientSession:
     connection: str | None
     results: Results
     prepared: OrderedDict[bytes, Prepared] = field(default_factory=OrderedDict)
+    known_columns: KnownColumns = field(default_factory=KnownColumns)
     # The connections on which it was used.
     connections: set[str] = field(default_factory=set)
     _detached_since: float | None = None

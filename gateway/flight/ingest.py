@@ -1,17 +1,14 @@
 """CommandStatementIngest: the rows that a client sends, written by one statement.
 
-The rows are local relations of temporary views, so that the statement is an INSERT or CREATE TABLE … AS with the
-privileges, constraints, defaults and the single commit of any other one.
+The rows go to the spool (`engine/spool/spooled_rows.py`), which limits them, and the statement is an INSERT or CREATE
+TABLE … AS over them with the privileges, constraints, defaults and the single commit of any other one.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -24,23 +21,18 @@ from catalog.conditions import (
 )
 from catalog.errors import SqlError
 from catalog.names import quote
-from engine.runtime.dataframe import DataFramePlan
-from engine.sql.query.dataframes import dataframe_query
+from engine.spool.spooled_rows import SpooledRows
 from engine.sql.query.source_text import GeneratedText
 from engine.statements.describe.statement import DescribeTable
-from engine.statements.views.statement import CreateView, DropView
 from engine.types.value_bytes import value_bytes
-from gateway.flight.messages import new_message
-from gateway.flight.waiting import run_call
+from gateway.flight.log_ins import Call
+from gateway.flight.waiting import ended_rows, run_call
 from gateway.sessions.operation import Operation
+from gateway.sessions.requested import WantedResult
 from gateway.sessions.session import Session
 
-# Bytes of all rows of one call, and of one local relation. Spark holds the rows of local relations as objects in the
-# memory of its driver, many times as large, so that only few fit, and one ingestion runs at a time.
-INGEST_BYTES_MAX = 16 << 20
-_RUNNING = threading.Lock()
-_RELATION_BYTES = 12 << 20
-_SOURCE = "flight_source_"
+# Bytes of rows after which the statement is checked while the others arrive.
+_UNCHECKED_BYTES = 8 << 20
 _NOT_FOUND = ("42P01", "42704", "42P08")
 _CREATE, _FAIL_IF_MISSING = 1, 2
 _FAIL_IF_EXISTS, _APPEND, _REPLACE = 1, 2, 3
@@ -90,40 +82,79 @@ class Ingest:
                 raise FlightMessageInvalid("an ingestion fails whether the table exists or not")
 
 
-def read_rows(reader: Any, bytes_max: int, what: str) -> pa.Table:
-    """Returns all rows that a client sends. Raises `FlightMessageTooLarge`."""
-    schema, size = reader.schema, 0
-    batches: list[pa.RecordBatch] = []
+def received(reader: Any, call: Call, session: Session | None = None) -> Iterator[pa.RecordBatch]:
+    """Yields the rows that a client sends, and raises `StatementCancelled` instead of ending if the client is gone:
+    PyArrow reports the end of the rows in both cases.
+    """
     while True:
         try:
             chunk = reader.read_chunk()
         except StopIteration:
-            return pa.Table.from_batches(batches, schema)
-        if chunk.data is not None:
-            size += value_bytes(chunk.data)
-            if size > bytes_max:
-                raise FlightMessageTooLarge(what, bytes_max)
-            batches.append(chunk.data)
-
-
-def write_rows(session: Session, ingest: Ingest, rows: pa.Table, is_active: Callable[[], bool]) -> int:
-    """Writes the rows; returns their number. Raises the statement's error, and writes nothing then."""
-    plans = list(_plans(_storable(rows), ".".join(ingest.parts)))
-    with ExitStack() as views:
-        while not _RUNNING.acquire(timeout=0.5):
+            break
+        if session is not None:
             session.last_used = time.monotonic()
-            if not is_active():
-                raise StatementCancelled()
-        views.callback(_RUNNING.release)
-        names = [_open_view(session, plan, views, is_active) for plan in plans]
-        query = " UNION ALL ".join(f"SELECT * FROM {quote(name)}" for name in names)
-        text = ingest.text(query, exists=lambda: _exists(session, ingest.parts, is_active))
-        operation = session.execute(GeneratedText(text))
-        try:
-            _wait(session, operation, is_active)
-        finally:
-            session.forget(operation)
-    return int(rows.num_rows)
+        if chunk.data is not None:
+            yield chunk.data
+    if not call.is_active():
+        raise StatementCancelled()
+
+
+def read_rows(reader: Any, call: Call, bytes_max: int, what: str) -> pa.Table:
+    """Returns all rows that a client sends. Raises `FlightMessageTooLarge`."""
+    batches: list[pa.RecordBatch] = []
+    size = 0
+    for batch in received(reader, call):
+        batch.validate(full=True)
+        size += value_bytes(batch)
+        if size > bytes_max:
+            raise FlightMessageTooLarge(what, bytes_max)
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+def ingest_rows(session: Session, ingest: Ingest, reader: Any, call: Call) -> int:
+    """Writes the rows that a client sends; returns their number. Raises the statement's error, and writes nothing
+    then. Rows are in the spool until they are written, and memory holds about one message of them.
+    """
+    rows = _open_rows(session, reader.schema)
+    text = ingest.text(f"SELECT * FROM {rows.name}", exists=lambda: _exists(session, ingest.parts, call.is_active))
+    is_checked = False
+    try:
+        for batch in received(reader, call, session):
+            if not is_checked and rows.size_bytes > _UNCHECKED_BYTES:
+                _ensure_writable(session, text, rows, call)
+                is_checked = True
+            rows.add(_storable(batch, rows.schema))
+        rows.finish()
+        return _write(session, text, rows, call)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise FlightMessageInvalid(f"a column cannot be written: {str(error)[:200]}") from error
+    finally:
+        rows.close()
+
+
+def _open_rows(session: Session, schema: pa.Schema) -> SpooledRows:
+    spool = session.store.spool
+    assert spool is not None, "a server has a spool"
+    stored = pa.schema([pa.field(field.name, _storable_type(field.type), field.nullable) for field in schema])
+    return SpooledRows(spool, stored, session.principal)
+
+
+def _ensure_writable(session: Session, text: str, rows: SpooledRows, call: Call) -> None:
+    """Raises the error of an INSERT that may not write, before all of its rows have arrived."""
+    if not text.startswith("INSERT"):  # EXPLAIN takes no CREATE TABLE
+        return
+    explained = session.explain(GeneratedText(text), within=lambda request: replace(request, spooled_rows=(rows,)))
+    ended_rows(session, explained, call.is_active)
+
+
+def _write(session: Session, text: str, rows: SpooledRows, call: Call) -> int:
+    operation = session.execute(GeneratedText(text), wanted=WantedResult(rows=(rows,)))
+    try:
+        _wait(session, operation, call.is_active)
+    finally:
+        session.forget(operation)
+    return rows.num_rows
 
 
 def _wait(session: Session, operation: Operation, is_active: Callable[[], bool]) -> None:
@@ -132,21 +163,6 @@ def _wait(session: Session, operation: Operation, is_active: Callable[[], bool])
             operation.cancel()
     if operation.error is not None:
         raise operation.error
-
-
-def _open_view(session: Session, plan: DataFramePlan, views: ExitStack, is_active: Callable[[], bool]) -> str:
-    name = f"{_SOURCE}{uuid.uuid4().hex}"
-    view = CreateView(view_parts=(name,), query=dataframe_query(plan), frame=plan, temporary=True)
-    run_call(session, view, is_active)
-    views.callback(_drop_view, session, name)
-    return name
-
-
-def _drop_view(session: Session, name: str) -> None:
-    """Drops a source without waiting; a session that is closed has none."""
-    with suppress(SqlError):
-        dropped = session.request(DropView(view_parts=("system", "session", name), if_exists=True))
-        dropped.on_end(lambda: session.forget(dropped))
 
 
 def _exists(session: Session, parts: tuple[str, ...], is_active: Callable[[], bool]) -> bool:
@@ -160,32 +176,22 @@ def _exists(session: Session, parts: tuple[str, ...], is_active: Callable[[], bo
     return True
 
 
-def _plans(rows: pa.Table, target: str) -> Iterator[DataFramePlan]:
-    """Yields the rows as local relations, at least one."""
-    step = max(1, rows.num_rows * _RELATION_BYTES // max(1, value_bytes(rows)))
-    for start in range(0, max(1, rows.num_rows), step):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, rows.schema) as writer:
-            writer.write_table(rows.slice(start, step), max_chunksize=100_000)
-        relation = new_message("LocalRelation", data=sink.getvalue().to_pybytes())
-        plan = new_message("Relation", local_relation=relation).SerializeToString()
-        yield DataFramePlan(plan=plan, inputs=(), description=f"Ingestion into {target}", is_source=True)
-
-
-def _storable(rows: pa.Table) -> pa.Table:
-    """Returns the rows with the Arrow types that Spark reads."""
-    fields = [pa.field(field.name, _storable_type(field.type), field.nullable) for field in rows.schema]
-    try:
-        columns = [column.cast(field.type) for column, field in zip(rows.columns, fields, strict=True)]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise FlightMessageInvalid(f"a column cannot be written: {str(error)[:200]}") from error
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+def _storable(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Returns the rows with the Arrow types of `schema`, which Spark reads."""
+    batch.validate(full=True)  # before a value is read
+    columns = [
+        column if column.type.equals(field.type) else column.cast(field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _storable_type(arrow: pa.DataType) -> pa.DataType:
     types = pa.types
     if types.is_dictionary(arrow):
         return _storable_type(arrow.value_type)
+    if types.is_time(arrow):
+        return pa.time64("ns")
     if types.is_timestamp(arrow):
         return pa.timestamp("us", None if arrow.tz is None else "UTC")
     if types.is_duration(arrow):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,9 +13,17 @@ from engine.runtime.parameters import Parameter
 _Text = Callable[[Any], str]
 
 
-def row_parameters(values: pa.Table, names: Sequence[str | None]) -> Iterator[tuple[Parameter, ...]]:
-    """Yields the parameters of each row. Raises `FlightFeatureNotSupported` for a type without an equivalent."""
+def row_parameters(
+    values: pa.Table, names: Sequence[str | None], limits: Collection[int] = ()
+) -> Iterator[tuple[Parameter, ...]]:
+    """Yields the parameters of each row; `limits` are the numbers of those of LIMIT, which are numbers of type INT.
+
+    Raises `FlightFeatureNotSupported` for a type without an equivalent.
+    """
     kinds = [_kind(column.type) for column in values.columns]
+    for number in limits:
+        if number <= len(kinds) and kinds[number - 1] is not None:
+            kinds[number - 1] = ("int", str)
     for batch in values.to_batches(1024):
         for row in zip(*(column.to_pylist() for column in map(_plain, batch.columns)), strict=True):
             yield tuple(_parameter(value, kind, name) for value, kind, name in zip(row, kinds, names, strict=True))

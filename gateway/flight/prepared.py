@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -24,6 +26,7 @@ from engine.statements.registry import may_answer_rows
 from engine.types.arrow_types import arrow_type
 from engine.types.schema import parse_schema
 from engine.types.sql_types import column_sql_type
+from gateway.flight.inference import Inference, limits
 from gateway.flight.messages import new_message
 from gateway.flight.parameters import row_parameters
 from gateway.flight.results import client_schema
@@ -32,6 +35,8 @@ from gateway.sessions.session import Session
 
 _INPUT = "gateway_input_0"
 _VARIABLE = "${"
+# Queries of a session whose columns are known.
+_KNOWN_MAX = 100
 # An error of these classes does not depend on the values of parameters: syntax, missing objects and rights.
 _CERTAIN = ("42601", "42P01", "42704", "42501", "42703", "42883", "0A", "28")
 
@@ -45,15 +50,18 @@ class Prepared:
     is_update: bool
     markers: int = 0
     names: tuple[str, ...] = ()
+    # The types of the parameters, as far as they are known.
+    types: Sequence[pa.DataType] = ()
     # The bound values: a row for each run.
     values: pa.Table | None = None
     handle: bytes = field(default_factory=lambda: secrets.token_bytes(24))
 
     @property
     def parameters(self) -> pa.Schema:
-        """Returns a column for each parameter. Types are not known, since values are cast where they are used."""
+        """Returns a column for each parameter."""
         names = self.names or [f"parameter_{number}" for number in range(1, self.markers + 1)]
-        return pa.schema([pa.field(name, pa.string()) for name in names])
+        kinds = self.types or [pa.string()] * len(names)
+        return pa.schema([pa.field(name, kind) for name, kind in zip(names, kinds, strict=False)])
 
     def bind(self, values: pa.Table) -> None:
         """Raises `FlightParametersMismatch`."""
@@ -69,23 +77,56 @@ class Prepared:
                 raise FlightParametersMismatch(expected, 0)
             yield ()
             return
-        names = self.names or (None,) * self.markers
-        if self.names and set(self.names) == set(self.values.column_names):
-            names = tuple(self.values.column_names)
-        yield from row_parameters(self.values, names)
+        values = self.values
+        if self.names and set(self.names) == set(values.column_names):
+            values = values.select(list(self.names))
+        yield from row_parameters(values, self.names or (None,) * self.markers, limits(self.text))
 
 
-def prepare(session: Session, text: str, is_active: Callable[[], bool]) -> Prepared:
+class KnownColumns:
+    """The columns of queries that name no object, such as the `SELECT 1` of connection pools: these follow from the
+    text and the session's state, while ADBC's driver prepares every text before it runs. Thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[str, str], pa.Schema] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, session: Session, query: Query, find: Callable[[], pa.Schema]) -> pa.Schema:
+        """Returns the columns of a query, by `find` if they are not known. Raises its errors."""
+        if query.relations or query.calls:
+            return find()
+        key = query.text, repr(session.engine_session.saved_state())
+        with self._lock:
+            known = self._found.get(key)
+        if known is None:
+            known = find()
+            with self._lock:
+                self._found[key] = known
+                while len(self._found) > _KNOWN_MAX:
+                    self._found.popitem(last=False)
+        return known
+
+
+def prepare(session: Session, text: str, is_active: Callable[[], bool], known: KnownColumns | None = None) -> Prepared:
     """Returns a text as a prepared statement. Raises the errors of its syntax, of missing objects and of rights."""
+    known = known or KnownColumns()
     if len(text) > TEXT_LENGTH_MAX or _VARIABLE in text:
         return Prepared(text, pa.schema([]), is_update=False)
     parsed = parse_statement(text)
     markers, names = find_markers(text)
+    columns, is_update = pa.schema([]), isinstance(parsed, Statement) and not may_answer_rows(parsed)
     if isinstance(parsed, Query):
-        columns = _columns(session, parsed, (markers, names), is_active)
-        return Prepared(text, columns, is_update=False, markers=markers, names=names)
-    is_update = isinstance(parsed, Statement) and not may_answer_rows(parsed)
-    return Prepared(text, pa.schema([]), is_update=is_update, markers=markers, names=names)
+        columns = known.of(session, parsed, lambda: _columns(session, parsed, (markers, names), is_active))
+        is_update = False
+    found = Prepared(text, columns, is_update=is_update, markers=markers, names=names)
+    if markers or names:
+
+        def describe(query: Query) -> pa.Schema:
+            return described_columns(session, query, is_active)
+
+        found.types = Inference(session, text, names, markers, describe, is_active).types()
+    return found
 
 
 def _columns(

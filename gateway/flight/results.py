@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from catalog.conditions import MalformedHandle
 from engine.runtime.results import SQL_TYPE
+from engine.spool.spool_file import batch_bytes, load_batch, read_batches
 from engine.types.sql_types import type_sizes
 from gateway.sessions.operation import Operation
 from gateway.sessions.session import Session
@@ -34,6 +35,8 @@ READ_AGAIN_S = 60.0
 # Bytes of results that were read, above which a session releases the oldest at once.
 _READ_BYTES_MAX = 256 << 20
 _WAIT_S = 1.0
+# Bytes of a batch below which batches are joined.
+_SMALL_BYTES = 64 << 10
 _TICKET = struct.Struct(">16sqq16s")
 _METADATA = "ARROW:FLIGHT:SQL:"
 
@@ -115,18 +118,15 @@ class Results:
             schema = client_schema(operation.schema)
             while ticket.end < 0 or at < ticket.end:
                 rows_max = PAGE_ROWS if ticket.end < 0 else min(PAGE_ROWS, ticket.end - at)
-                page = operation.page(at, rows_max, PAGE_BYTES, wait_s=_WAIT_S)
+                page = _page(operation, at, rows_max, schema)
                 self._session.last_used = result.used = time.monotonic()
                 if not is_active():
                     return
-                if not page.rows.num_rows:
-                    if page.has_more:
-                        continue
+                if page is None:
                     break
-                at += page.rows.num_rows
-                # One message for many small batches, each of which costs a call into Python.
-                for batch in page.rows.combine_chunks().to_batches():
-                    yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+                for batch in page:
+                    at += batch.num_rows
+                    yield batch
             result.read.add(ticket.first)
             operation.tell_end()
         finally:
@@ -157,6 +157,25 @@ class Results:
         for one in found:
             if one.readers == 0 and (is_detached or self._session.operation(one.operation.id) is None):
                 self.release(one.operation)
+
+
+def _page(operation: Operation, at: int, rows_max: int, schema: pa.Schema) -> Iterator[pa.RecordBatch] | None:
+    """Returns the next rows, perhaps none while the statement runs; None after the last one."""
+    if not operation.state.is_terminal:
+        page = operation.page(at, rows_max, PAGE_BYTES, wait_s=_WAIT_S)
+        return _joined(page.rows, schema) if page.rows.num_rows or page.has_more else None
+    parts = operation.parts(at, rows_max, PAGE_BYTES)
+    if not parts:
+        return None
+    if sum(map(batch_bytes, parts)) < len(parts) * _SMALL_BYTES:
+        return _joined(pa.Table.from_batches(map(load_batch, parts), operation.schema), schema)
+    return read_batches(parts, schema)
+
+
+def _joined(rows: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yields one message for many small batches, each of which costs a call into Python."""
+    for batch in rows.combine_chunks().to_batches():
+        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 def _ends(operation: Operation) -> list[int]:

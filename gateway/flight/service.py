@@ -25,7 +25,7 @@ from catalog.errors import SqlError
 from engine.runtime.parameters import Parameter
 from engine.statements.session.statement import ResetSetting, SetSetting, UseCatalog, UseSchema
 from gateway.flight.client_sessions import ClientSession, ClientSessions
-from gateway.flight.ingest import INGEST_BYTES_MAX, Ingest, read_rows, write_rows
+from gateway.flight.ingest import Ingest, ingest_rows, read_rows
 from gateway.flight.log_ins import COOKIE, WIRE, Call
 from gateway.flight.messages import decode, new_message, pack, unpack
 from gateway.flight.metadata import rows_of, schema_of
@@ -169,21 +169,20 @@ class Service:
                 _answer_count(writer, self._update(client.session, command.query, (), call))
             case "CommandPreparedStatementUpdate":
                 client, prepared = self.sessions.find_prepared(command.prepared_statement_handle, call.identity)
-                rows = read_rows(reader, _PARAMETER_BYTES_MAX, "The table of parameters")
+                rows = read_rows(reader, call, _PARAMETER_BYTES_MAX, "The table of parameters")
                 if rows.num_columns:
                     prepared.bind(rows)
                 _answer_count(writer, self._update_each(client.session, prepared, call))
             case "CommandPreparedStatementQuery":
                 _, prepared = self.sessions.find_prepared(command.prepared_statement_handle, call.identity)
-                prepared.bind(read_rows(reader, _PARAMETER_BYTES_MAX, "The table of parameters"))
+                prepared.bind(read_rows(reader, call, _PARAMETER_BYTES_MAX, "The table of parameters"))
                 answer = new_message("DoPutPreparedStatementResult", prepared_statement_handle=prepared.handle)
                 writer.write(answer.SerializeToString())
             case "CommandStatementIngest":
                 _ensure_no_transaction(command)
                 ingest = Ingest.of(command)
                 client = self.sessions.find(call)
-                rows = read_rows(reader, INGEST_BYTES_MAX, "The ingested table")
-                _answer_count(writer, write_rows(client.session, ingest, rows, call.is_active))
+                _answer_count(writer, ingest_rows(client.session, ingest, reader, call))
             case _:  # a message's name
                 raise FlightFeatureNotSupported(f"The command {kind}")
 
@@ -220,7 +219,7 @@ class Service:
         _ensure_no_transaction(request)
         client = self.sessions.find(call)
         try:
-            prepared = prepare(client.session, request.query, call.is_active)
+            prepared = prepare(client.session, request.query, call.is_active, client.known_columns)
         except SqlError:
             # Run as a statement, it fails in the same way, and is in the history and the audit log.
             self._run_unprepared(client.session, request.query, call)

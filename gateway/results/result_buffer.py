@@ -79,6 +79,16 @@ class ResultBuffer:
             self._pull_to(offset + rows_max + 1, only_ready=not is_filled)  # one more row shows if any follow
             return self._page(offset, rows_max, bytes_max)
 
+    def parts(self, offset: int, rows_max: int, bytes_max: int) -> list[AnyBatch]:
+        """Returns rows as :meth:`page` does, in batches that are not loaded, so that several readers can load theirs at
+        the same time; none after the end. Waits for at least one row.
+        """
+        with self._reading():
+            self._pull_to(offset + 1)
+            self._pull_to(offset + rows_max, only_ready=True)
+            self._ensure_whole()
+            return self._held.parts(offset, rows_max, bytes_max)
+
     def ready_page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page | None:
         """Returns a page as :meth:`page` does, without waiting; None if no row is available, or the buffer is busy."""
         if not self._lock.acquire(blocking=False):

@@ -155,6 +155,20 @@ class HeldRows:
             left = left if left is None else left - size
         return pa.Table.from_batches(batches, self._schema)
 
+    def parts(self, offset: int, rows_max: int, bytes_max: int) -> list[AnyBatch]:
+        """Returns rows from `offset` on as batches, without loading them; fewer if they would exceed `bytes_max`, but
+        those of at least one batch.
+        """
+        found: list[AnyBatch] = []
+        left = bytes_max
+        for number, first, count in self._pieces(offset, offset + rows_max):
+            part = self._batches[number].slice(first, count)
+            left -= batch_bytes(part)
+            if found and left < 0:
+                break
+            found.append(part)
+        return found
+
     def spans(self, bytes_max: int) -> Iterator[tuple[int, int, int]]:
         """Yields all rows as spans with about `bytes_max` or less: the first row, number of rows, and bytes."""
         start = rows = size = 0

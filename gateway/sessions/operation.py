@@ -42,6 +42,7 @@ from engine.runtime.profile import Profile, Stage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from engine.runtime.statement import StatementClass
+from engine.spool.spool_file import AnyBatch
 from gateway.results.result_buffer import Page, ResultBuffer, Span
 from gateway.results.result_store import ResultStore
 from gateway.results.sent_rows import DIGEST_BYTES, PrefixDigest, SentRows, has_digest
@@ -522,6 +523,15 @@ class Operation:
         with self._open_result() as buffer:
             page = buffer.page(offset, rows_max, wait_s, bytes_max=bytes_max)
         return self._note(page)
+
+    def parts(self, offset: int, rows_max: int, bytes_max: int) -> list[AnyBatch]:
+        """Returns rows of a statement that has ended, by position, in batches that are not loaded; none after the last
+        row.
+        """
+        with self._open_result() as buffer:
+            found = buffer.parts(offset, rows_max, bytes_max)
+        self._handed_out[offset] = sum(batch.num_rows for batch in found)
+        return found
 
     def pages(self, bytes_max: int, offset: int = 0, end: int | None = None) -> Iterator[pa.Table]:
         """Yields the rows from `offset` to `end`, or to the last one, in tables with about `bytes_max`."""

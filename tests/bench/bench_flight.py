@@ -3,7 +3,8 @@
 Run `python -m tests.bench.bench_flight [--rows 1000000] [--repeat 40] [--connections 64]`. The clients are ADBC's
 driver and PyHive on one server, which alternate in one run, so that both meet the same noise. The throughput is
 compared with a copy of the same IPC stream over a loopback socket, from the memory of another process, by which PyArrow
-reads the same batches. Prints medians, and percentiles of all connections together.
+reads the same batches, and with PyArrow's own Flight server that has the rows in memory: what gRPC costs. Prints
+medians, and percentiles of all connections together.
 """
 
 from __future__ import annotations
@@ -112,6 +113,28 @@ def _send(rows: pa.Table, ports: Any) -> None:
                 connection.sendall(content)
 
 
+class _Plain(flight.FlightServerBase):
+    """Sends the same rows from memory, without Python for each batch."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        super().__init__("grpc://127.0.0.1:0")
+        self._rows = rows
+
+    def do_get(self, context: Any, ticket: Any) -> Any:
+        return flight.RecordBatchStream(self._rows)
+
+
+def _serve(rows: pa.Table, ports: Any) -> None:
+    server = _Plain(rows)
+    ports.put(server.port)
+    server.serve()
+
+
+def read_plain(port: int) -> int:
+    with flight.FlightClient(f"grpc://127.0.0.1:{port}") as client:
+        return sum(chunk.data.num_rows for chunk in client.do_get(flight.Ticket(b"")))
+
+
 def read_copy(port: int) -> int:
     """Reads the copied stream; returns its rows."""
     with socket.create_connection(("127.0.0.1", port)) as connection, connection.makefile("rb", 1 << 20) as stream:
@@ -138,22 +161,29 @@ def throughput(port: int, rows: int, repeat: int) -> None:
     with flight.FlightClient(location) as client:
         info = query_info(client, BIG.format(rows=rows))
         table = pa.concat_tables(client.do_get(one.ticket).read_all() for one in info.endpoints)
-        ports = multiprocessing.get_context("spawn").Queue()
-        sender = multiprocessing.get_context("spawn").Process(target=_send, args=[table, ports], daemon=True)
-        sender.start()
-        copy_port, size = ports.get(timeout=60), table.get_total_buffer_size()
-        found: dict[str, list[float]] = {"copy": [], "flight": [], "flight, 2 endpoints at once": []}
+        context = multiprocessing.get_context("spawn")
+        ports = context.Queue()
+        senders = [context.Process(target=target, args=[table, ports], daemon=True) for target in (_send, _serve)]
+        sources = []
+        for sender in senders:
+            sender.start()
+            sources.append(ports.get(timeout=60))
+        copy_port, plain_port = sources
+        size = table.get_total_buffer_size()
         reads: dict[str, Callable[[], int]] = {
             "copy": partial(read_copy, copy_port),
+            "PyArrow's server, from memory": partial(read_plain, plain_port),
             "flight": partial(read_tickets, location, info, 1),
             "flight, 2 endpoints at once": partial(read_tickets, location, info, 2),
         }
+        found: dict[str, list[float]] = {name: [] for name in reads}
         for _ in range(repeat):
             for name, read in reads.items():
                 begin = time.perf_counter()
                 assert read() == rows
                 found[name].append(time.perf_counter() - begin)
-        sender.kill()
+        for sender in senders:
+            sender.kill()
     best = {name: size / min(times) / 1e6 for name, times in found.items()}
     print(f"throughput of {rows} rows, {size / 1e6:.0f} MB, {len(info.endpoints)} endpoints, MB/s (best of {repeat}):")
     for name, speed in best.items():

@@ -174,6 +174,59 @@ def test_objects_and_schemas_are_listed(connection: Any, cursor: Any, schema: st
     assert connection.adbc_get_info()["vendor_name"] == "delta-gateway"
 
 
+@slow
+def test_bound_batches_of_each_type_are_written(cursor: Any, schema: str) -> None:
+    rows(cursor, f"CREATE TABLE {schema}.bound (i BIGINT, n DECIMAL(10, 2), d DATE, t TIMESTAMP, s STRING, b BOOLEAN)")
+    values = pa.record_batch(
+        {
+            "i": pa.array([1, None, 3], pa.int64()),
+            "n": pa.array([Decimal("1.25"), None, Decimal(3)], pa.decimal128(10, 2)),
+            "d": pa.array([dt.date(2024, 2, 29), None, dt.date(1, 1, 1)]),
+            "t": pa.array([dt.datetime(2024, 1, 2, 3, 4, 5, tzinfo=dt.UTC), None, None], pa.timestamp("us", "UTC")),
+            "s": pa.array(["é", None, "'"]),
+            "b": pa.array([True, None, False]),
+        }
+    )
+    cursor.executemany(f"INSERT INTO {schema}.bound VALUES (?, ?, ?, ?, ?, ?)", values)
+    assert cursor.rowcount == 3
+    cursor.execute(f"SELECT * FROM {schema}.bound ORDER BY i NULLS LAST")
+    found = cursor.fetch_arrow_table()
+    assert found.to_pylist() == [values.to_pylist()[at] for at in (0, 2, 1)]
+
+
+@slow
+@pytest.mark.parametrize("value", [2, "2", pa.record_batch({"n": pa.array([2], pa.uint8())})], ids=str)
+def test_limit_is_a_parameter_of_any_type(cursor: Any, value: Any) -> None:
+    parameters = value if isinstance(value, pa.RecordBatch) else (value,)
+    assert len(rows(cursor, "SELECT id FROM range(10) LIMIT ?", parameters)) == 2
+
+
+@slow
+def test_prepared_statement_has_the_types_of_its_parameters(cursor: Any, schema: str) -> None:
+    rows(cursor, f"CREATE TABLE {schema}.typed (i INT, n DECIMAL(10, 2), s STRING, t TIMESTAMP)")
+    for text, kinds in {
+        f"INSERT INTO {schema}.typed VALUES (?, ?, ?, ?)": [
+            "int32",
+            "decimal128(10, 2)",
+            "string",
+            "timestamp[us, tz=UTC]",
+        ],
+        f"INSERT INTO {schema}.typed (t, i) VALUES (?, ?)": ["timestamp[us, tz=UTC]", "int32"],
+        f"SELECT * FROM {schema}.typed WHERE i = ? AND n > ? AND s LIKE ? LIMIT ?": [
+            *("int32", "decimal128(10, 2)", "string", "int32")
+        ],
+        f"UPDATE {schema}.typed SET n = ?, s = ? WHERE i = ?": ["decimal128(10, 2)", "string", "int32"],
+        f"DELETE FROM {schema}.typed WHERE t < ?": ["timestamp[us, tz=UTC]"],
+        "SELECT CAST(? AS DATE), '?', abs(?)": ["date32[day]", "double"],
+        "SELECT :a, :b + 1, :a": ["string", "string"],
+    }.items():
+        found = cursor.adbc_prepare(text)
+        assert found is not None
+        assert len(found) == len(kinds), text
+        if ":a" not in text:
+            assert [str(kind) for kind in found.types] == kinds, text
+
+
 # ---------------------------------------------------------------------------------------------------------------- JDBC
 
 _ARTIFACT = "org.apache.arrow:flight-sql-jdbc-driver:18.3.0"
@@ -181,17 +234,20 @@ _SHA256 = "3f418b46c880e263558c5de669bdbede2c5d4375527ced116fb29f795b03704c"
 
 
 @pytest.fixture(scope="module")
-def jdbc(server: RealServer) -> Iterator[Any]:
+def flight_java() -> Iterator[JavaGateway]:
     jar = take_jar(_ARTIFACT, ROOT / ".oracle" / "drivers" / f"{_ARTIFACT.replace(':', '-')}.jar", _SHA256)
     options = ["-Xmx512m", "--add-opens=java.base/java.nio=ALL-UNNAMED"]
     gateway = JavaGateway.launch_gateway(classpath=str(jar), java_path=java(), javaopts=options, die_on_exit=True)
+    yield gateway
+    gateway.shutdown()
+
+
+@pytest.fixture(scope="module")
+def jdbc(flight_java: JavaGateway, server: RealServer) -> Iterator[Any]:
     trusted = server.certificate.certificate
     url = f"jdbc:arrow-flight-sql://localhost:{server.flight_port}/?tlsRootCerts={trusted}"
-    try:
-        with closing(_jdbc_connection(gateway, url)) as connection:
-            yield connection
-    finally:
-        gateway.shutdown()
+    with closing(_jdbc_connection(flight_java, url)) as connection:
+        yield connection
 
 
 def _jdbc_connection(gateway: JavaGateway, url: str) -> Any:
@@ -217,7 +273,7 @@ def test_jdbc_reads_and_writes(jdbc: Any, schema: str) -> None:
         assert statement.executeUpdate(f"INSERT INTO {schema}.j VALUES (1, 'a'), (2, 'b')") == 2
         assert statement.execute(f"SELECT * FROM {schema}.j")
     with closing(jdbc.prepareStatement(f"SELECT name FROM {schema}.j WHERE id = ?")) as prepared:
-        prepared.setString(1, "2")
+        prepared.setInt(1, 2)
         with closing(prepared.executeQuery()) as result:
             assert read_result(result) == [["b"]]
     assert [name for _, name, _ in _query(jdbc, f"SHOW TABLES IN {schema}")].count("j") == 1
@@ -243,3 +299,40 @@ def test_jdbc_metadata(jdbc: Any, schema: str) -> None:
     assert values(metadata.getTables(None, schema, "desc%", None), "TABLE_NAME") == ["described"]
     assert values(metadata.getColumns(None, schema, "described", "%"), "TYPE_NAME") == ["INT", "DECIMAL(10,2)"]
     assert values(metadata.getTableTypes(), "TABLE_TYPE") == ["TABLE", "VIEW"]
+
+
+@slow
+def test_jdbc_binds_parameters_by_their_setters(flight_java: JavaGateway, jdbc: Any, schema: str) -> None:
+    names = (
+        "i INT",
+        "l BIGINT",
+        "f DOUBLE",
+        "s STRING",
+        "d DATE",
+        "t TIMESTAMP",
+        "n DECIMAL(10, 2)",
+        "b BOOLEAN",
+        "x INT",
+    )
+    with closing(jdbc.createStatement()) as statement:
+        statement.execute(f"CREATE TABLE {schema}.setters ({', '.join(names)})")
+    java_sql = flight_java.jvm.java.sql
+    with closing(jdbc.prepareStatement(f"INSERT INTO {schema}.setters VALUES ({', '.join('?' * 9)})")) as prepared:
+        prepared.setInt(1, 7)
+        prepared.setLong(2, 1 << 40)
+        prepared.setDouble(3, 0.5)
+        prepared.setString(4, "é")
+        prepared.setDate(5, java_sql.Date.valueOf("2024-02-29"))
+        prepared.setTimestamp(6, java_sql.Timestamp.valueOf("2024-02-29 12:00:00"))
+        prepared.setBigDecimal(7, flight_java.jvm.java.math.BigDecimal("1.25"))
+        prepared.setBoolean(8, True)
+        prepared.setNull(9, 4)
+        assert prepared.executeUpdate() == 1
+    found = _query(jdbc, f"SELECT * EXCEPT (t) FROM {schema}.setters")
+    assert found == [["7", str(1 << 40), "0.5", "é", "2024-02-29", "1.25", "true", "NULL"]]
+    with closing(jdbc.prepareStatement(f"SELECT s FROM {schema}.setters WHERE i = ? AND l > ? LIMIT ?")) as prepared:
+        prepared.setInt(1, 7)
+        prepared.setLong(2, 5)
+        prepared.setInt(3, 10)
+        with closing(prepared.executeQuery()) as result:
+            assert read_result(result) == [["é"]]

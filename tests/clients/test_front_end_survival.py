@@ -8,10 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 
+import adbc_driver_manager.dbapi as adbc
 import httpx2
+import pyarrow as pa
 import pytest
 
 from tests.clients.fix_front_ends import open_place, place
@@ -39,6 +42,7 @@ slow = pytest.mark.slow
 # The program of a client that runs a statement in a process of its own, which the tests end and stop.
 _CLIENT = """
 import sys
+import threading
 from tests.clients.front_ends import Place
 place = Place(
     thrift={0.thrift}, http={0.http}, connect={0.connect}, postgres={0.postgres}, flight={0.flight}
@@ -194,3 +198,38 @@ def test_session_and_results_of_flight_continue_by_their_cookie(own: tuple[Serve
     assert found[-1] == [["42"]]
     assert column(client.ticket_rows(info)) == [str(number) for number in range(3000)]
     client.close()
+
+
+@slow
+@pytest.mark.parametrize("moment", ["while rows arrive", "when all have arrived"])
+def test_ingestion_is_whole_or_absent_after_the_server_is_killed(own: tuple[ServerProcess, Place], moment: str) -> None:
+    process, place = own
+    assert eventually(lambda: _opens(place, FLIGHT), 120)
+    name = f"ingested_{moment.replace(' ', '_')}"
+    with place.opened(FLIGHT, "ann") as client:
+        assert isinstance(client, FlightClient)
+        client.rows(f"CREATE TABLE s.{name} (id BIGINT)")
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for number in range(40):
+                if number == 30 and moment == "while rows arrive":
+                    os.kill(process.server_pid, signal.SIGKILL)
+                yield pa.record_batch({"id": pa.array(range(number * 50_000, (number + 1) * 50_000), pa.int64())})
+            if moment == "when all have arrived":
+                threading.Timer(0.3, os.kill, [process.server_pid, signal.SIGKILL]).start()
+
+        schema = pa.schema([("id", pa.int64())])
+
+        def ingest(rows: Iterator[pa.RecordBatch]) -> int:
+            reader = pa.RecordBatchReader.from_batches(schema, rows)
+            with client.connection.cursor() as cursor:
+                return int(cursor.adbc_ingest(name, reader, mode="append", db_schema_name="s"))
+
+        with suppress(adbc.Error):
+            ingest(batches())
+        assert eventually(lambda: _answers(client), 120)
+        ((count,),) = client.rows(f"SELECT count(*) FROM s.{name}")
+        assert count in ("0", "2000000")
+        assert moment != "while rows arrive" or count == "0"
+        assert ingest(iter([pa.record_batch({"id": pa.array([-1], pa.int64())})])) == 1
+        assert client.rows(f"SELECT count(*), count(DISTINCT id) FROM s.{name}") == [[str(int(count) + 1)] * 2]

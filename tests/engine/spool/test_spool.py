@@ -18,7 +18,7 @@ from catalog.conditions import DiskFull, SpooledRowsLost, SpoolFull, SpoolFullOf
 from catalog.errors import SqlError
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool, Spool
-from engine.spool.spool_file import StoredBatch, stored_batches
+from engine.spool.spool_file import SpoolFile, StoredBatch, read_batches, stored_batches
 
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.string()), ("list", pa.list_(pa.int32()))])
 
@@ -260,3 +260,26 @@ def test_a_spool_of_its_own_goes_as_a_whole(tmp_path: Path) -> None:
     assert stored.read().num_rows == 10 and spool.folder.parent == tmp_path
     spool.close()
     assert not list(tmp_path.iterdir())
+
+
+def test_batches_that_follow_each_other_are_read_at_once(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, other = spool.writer(SCHEMA), spool.writer(SCHEMA)
+    sent = [batch(0, 5), batch(5, 7), batch(12, 3), batch(15, 1), batch(16, 2), batch(18, 4)]
+    stored = [writer.add(sent[0]), writer.add(sent[1]), other.add(sent[2]), sent[3], writer.add(sent[4]), sent[5]]
+    reads: list[int] = []
+    read_buffer = SpoolFile.read_buffer
+
+    def counted(file: SpoolFile, offset: int, length: int) -> pa.Buffer:
+        reads.append(length)
+        return read_buffer(file, offset, length)
+
+    monkeypatch.setattr(SpoolFile, "read_buffer", counted)
+    parts = [one.slice(1, 3) for one in stored]
+    schema = SCHEMA.with_metadata({"a": "b"})
+    found = list(read_batches(parts, schema))
+    assert [one.to_pylist() for one in found] == [one.slice(1, 3).to_pylist() for one in sent]
+    assert all(one.schema.equals(schema, check_metadata=True) for one in found)
+    assert len(reads) == 3
+    os.truncate(writer.file.path, stored[1].offset + 8)
+    with pytest.raises(SpooledRowsLost):
+        list(read_batches(parts, schema))

@@ -10,11 +10,14 @@ import adbc_driver_flightsql.dbapi
 import pyarrow as pa
 from pyarrow import flight
 
+from engine.spool.budget import SpoolBudget
+from engine.spool.spool import OwnedSpool
 from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.exchange import Authenticator
 from gateway.flight.messages import pack, unpack
 from gateway.flight.server import FlightServer, FlightSettings
 from gateway.registry import Registry
+from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
 from tests.gateway.arrow_engine import ArrowEngine
 
@@ -27,10 +30,12 @@ class Lab:
         authenticator: Authenticator | None = None,
         limits: Limits | None = None,
         host: str = "127.0.0.1",
+        spool_bytes_max: int = 1 << 30,
         **settings: Any,
     ) -> None:
         self.engine = ArrowEngine()
-        self.registry = Registry(self.engine, limits or Limits(reap_every_s=0.2))
+        self.spool = OwnedSpool(None, SpoolBudget(spool_bytes_max))
+        self.registry = Registry(self.engine, limits or Limits(reap_every_s=0.2), store=ResultStore(self.spool))
         self.server = FlightServer(
             self.registry, authenticator or Anonymous(), host, 0, FlightSettings(gather_s=0.2, **settings)
         )
@@ -67,6 +72,7 @@ class Lab:
                 print("a client does not close:", error)
         self.server.stop()
         self.registry.drain(0)
+        self.spool.close()
 
 
 def query_info(client: flight.FlightClient, text: str, options: Any = None) -> Any:

@@ -109,7 +109,21 @@ def test_prepared_statement_tells_a_query_from_a_change(lab: Lab) -> None:
     assert change.is_update and change.dataset_schema == b""
     assert len(pa.ipc.read_schema(pa.py_buffer(change.parameter_schema))) == 2
     assert not prepared(client, "SHOW TABLES").is_update
-    assert len(lab.engine.runs) == 2
+    assert not [run for run in lab.engine.runs if run.text.startswith(("INSERT", "SHOW"))]
+
+
+def test_columns_of_a_query_without_names_are_found_once_for_a_state_of_the_session(lab: Lab) -> None:
+    lab.engine.answers["SELECT 2 AS two"] = rows(pa.table({"two": pa.array([2], pa.int32())}))
+    client = lab.client()
+    found = {prepared(client, "SELECT 2 AS two").dataset_schema for _ in range(3)}
+    assert len(found) == 1
+    assert [run.text for run in lab.engine.runs].count("DescribeQuery") == 1
+    rows_of(client, "USE other")
+    prepared(client, "SELECT 2 AS two")
+    assert [run.text for run in lab.engine.runs].count("DescribeQuery") == 2
+    for _ in range(2):
+        with pytest.raises(flight.FlightError):
+            prepared(client, "SELECT * FROM t")
 
 
 def test_parameters_arrive_with_their_types(lab: Lab) -> None:
@@ -117,7 +131,8 @@ def test_parameters_arrive_with_their_types(lab: Lab) -> None:
     with lab.connect().cursor() as cursor:
         cursor.executemany("INSERT INTO t VALUES (?, ?, ?)", [(1, "a", 1.5), (2, None, float("nan"))])
         assert cursor.rowcount == 2
-    runs = [[(one.sql_type, one.value) for one in run.parameters] for run in lab.engine.runs]
+    inserts = [run for run in lab.engine.runs if run.text.startswith("INSERT")]
+    runs = [[(one.sql_type, one.value) for one in run.parameters] for run in inserts]
     assert runs == [
         [("bigint", "1"), ("string", "a"), ("double", "1.5")],
         [("bigint", "2"), ("string", None), ("double", "NaN")],

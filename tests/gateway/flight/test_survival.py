@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,10 +15,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import flight
 
-from gateway.flight import service
 from gateway.flight.messages import new_message, pack
 from tests.gateway.arrow_engine import modifies
-from tests.gateway.flight.lab import Lab, act, basic_header, query_info, rows_of
+from tests.gateway.flight.lab import Lab, act, basic_header, prepared, query_info, rows_of
 from tests.gateway.flight.test_log_ins import Users
 from tests.gateway.http.conftest import eventually
 
@@ -176,13 +177,51 @@ def test_large_message_of_another_machine_ends_its_connection() -> None:
         lab.close()
 
 
-def test_rows_beyond_the_limit_of_an_ingestion_are_rejected(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "INGEST_BYTES_MAX", 10_000)
-    table = pa.table({"a": range(10_000)})
-    with lab.connect().cursor() as cursor:
-        with pytest.raises(Exception, match="FLIGHT_MESSAGE_TOO_LARGE"):
-            cursor.adbc_ingest("t", table, mode="create")
-    assert lab.registry.operations() == ()
+def test_rows_of_an_ingestion_beyond_the_limit_of_the_spool_are_rejected() -> None:
+    lab = Lab(spool_bytes_max=1 << 20)
+    try:
+        with lab.connect().cursor() as cursor:
+            with pytest.raises(Exception, match="SPOOL_FULL"):
+                cursor.adbc_ingest("t", pa.table({"a": range(1 << 20)}), mode="create")
+        assert lab.registry.operations() == ()
+        assert lab.spool.held_bytes() == 0
+        assert not list(lab.spool.folder.glob("rows-*"))
+    finally:
+        lab.close()
+
+
+_ENDLESS = """
+import sys
+import pyarrow as pa
+from pyarrow import flight
+client = flight.FlightClient(sys.argv[1])
+batch = pa.record_batch({"a": range(1000)})
+writer, _ = client.do_put(flight.FlightDescriptor.for_command(bytes.fromhex(sys.argv[2])), batch.schema)
+for number in range(1_000_000):
+    writer.write_batch(batch)
+    if number == 200:
+        print("sent", flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["CommandStatementIngest", "CommandPreparedStatementUpdate"])
+def test_rows_of_a_client_that_is_killed_are_not_written(either: Lab, kind: str) -> None:
+    either.engine.answers["INSERT INTO t VALUES (?)"] = modifies(1)
+    if kind == "CommandStatementIngest":
+        options = {"if_not_exist": 1, "if_exists": 2}
+        command = pack(kind, table="t", table_definition_options=options)
+    else:
+        handle = prepared(either.client(), "INSERT INTO t VALUES (?)").prepared_statement_handle
+        command = pack(kind, prepared_statement_handle=handle)
+    for _ in range(3):
+        arguments = [sys.executable, "-c", _ENDLESS, either.location, command.hex()]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as client:
+            assert client.stdout is not None
+            client.stdout.readline()
+            client.kill()
+        assert eventually(lambda: either.spool.held_bytes() == 0 and not list(either.spool.folder.glob("rows-*")))
+    assert rows_of(either.client(), "SELECT 1").num_rows == 1
+    assert [run.text for run in either.engine.runs if run.text.startswith(("INSERT", "CREATE"))] == []
 
 
 def test_reader_that_reads_no_further_does_not_keep_the_port_from_ending(either: Lab) -> None:
