@@ -21,12 +21,16 @@ from dataclasses import dataclass, field
 from catalog.conditions import (
     BoundValuesMismatch,
     CopyFailed,
+    IdleInTransactionTimeout,
+    IdleSessionTimeout,
     PostgresFeatureNotSupported,
     PostgresProtocolViolation,
     PreparedStatementExists,
+    QueryNotOneTransaction,
     SessionCursorNotFound,
     TooManyPreparedObjects,
 )
+from catalog.errors import Position, SqlError
 from engine.runtime.parameters import Parameter
 from gateway.postgres import commands as c
 from gateway.postgres import messages as m
@@ -40,7 +44,7 @@ from gateway.postgres.results import Result, completed, pages
 from gateway.postgres.staged_rows import StagedRows, can_stage
 from gateway.postgres.statements import Prepared, SentStatement, split_query
 from gateway.postgres.types import BINARY_FORMAT
-from gateway.process.byte_stream import ByteStream, Disconnected
+from gateway.process.byte_stream import ByteStream, DeadlineExceeded, Disconnected
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +57,8 @@ CHANGE_IDLE_S = 300.0
 MESSAGE_BYTES_MAX = 64 << 20
 PORTALS_MAX = 100
 _TERMINATE = b"X"
+_NOT_IN_BLOCK = "TRANSACTION_BLOCK_NOT_SUPPORTED"
+_SHOWN_MAX = 60
 
 
 @dataclass(slots=True)
@@ -91,6 +97,8 @@ class Connection:
     _batch: Batch | None = None
     _discards: bool = False
     _idle_s: float | None = None
+    # True while the last statement of a simple query runs.
+    _ends_query: bool = False
     _handlers: Mapping[bytes, Callable[[m.Reader], None]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,7 +122,14 @@ class Connection:
         """Answers messages until the client ends. Raises `Disconnected`; other errors after the client has them."""
         self._ready()
         while True:
-            kind, content = self._read(self._idle_limit_s())
+            limit_s, reason = self._idle_limit()
+            try:
+                self._await(limit_s)
+            except DeadlineExceeded:
+                self.output.add(error_response(reason, is_fatal=True))
+                self.output.flush()
+                return
+            kind, content = self._read()
             if kind == _TERMINATE:
                 return
             try:
@@ -124,16 +139,16 @@ class Connection:
                 self.output.flush()
                 return
 
-    def _idle_limit_s(self) -> float | None:
-        """Returns how long the client may send nothing, in seconds; None for no limit.
+    def _idle_limit(self) -> tuple[float | None, SqlError]:
+        """Returns how long the client may send nothing, in seconds (None: no limit), and the error after that.
 
         A block with a change holds a thread and the table's locks.
         """
         client = self.client
-        if not client.block.is_open:
-            return self._idle_s
-        limit_s = client.parameters.idle_in_transaction_s
-        return min(filter(None, (self._idle_s, limit_s, CHANGE_IDLE_S if client.block.change else None)), default=None)
+        is_open = client.block.is_open
+        own_s = client.parameters.idle_in_transaction_s if is_open else client.parameters.idle_session_s
+        limit_s = min(filter(None, (self._idle_s, own_s, CHANGE_IDLE_S if client.block.change else None)), default=None)
+        return limit_s, (IdleInTransactionTimeout if is_open else IdleSessionTimeout)(limit_s or 0.0)
 
     def close(self) -> None:
         """Releases the portals; the client's session is closed by its owner."""
@@ -141,9 +156,12 @@ class Connection:
 
     # --------------------------------------------------------------------------------------------------- messages
 
-    def _read(self, begin_s: float | None) -> tuple[bytes, bytes]:
-        self.stream.set_deadline(begin_s)
+    def _await(self, limit_s: float | None) -> None:
+        """Waits for the next message. Raises `DeadlineExceeded` after `limit_s` seconds."""
+        self.stream.set_deadline(limit_s)
         self.stream.peek()
+
+    def _read(self) -> tuple[bytes, bytes]:
         self.stream.set_deadline(MESSAGE_S)
         kind = self.stream.take(1)
         length = m.Reader(self.stream.take(4)).int32()
@@ -215,14 +233,23 @@ class Connection:
             pieces = split_query(text)
             if not pieces:
                 self.output.add(m.EMPTY_QUERY)
-            for piece, offset in pieces:
+            for number, (piece, offset) in enumerate(pieces, 1):
                 statement = None
+                if len(pieces) > 1:
+                    self.client.begin_query()
+                self._ends_query = number == len(pieces)
                 statement = self.client.read(piece, text, offset)
                 self._run_simple(statement)
+            self.client.commit_query()
         except (Disconnected, m.MalformedMessage):
             raise
         except Exception as error:  # noqa: BLE001 - the client gets every error
+            is_implicit = self.client.block.is_implicit
+            error = _named(error, statement) if is_implicit and statement is not None else error
             self._fail(error, None if statement is None else statement.sent)
+            self.client.abandon_query()
+        finally:
+            self._ends_query = False
         self._ready()
 
     def _run_simple(self, statement: SentStatement) -> None:
@@ -251,6 +278,8 @@ class Connection:
 
     def _complete(self, result: Result, rows: int) -> None:
         tag = result.tag(rows)
+        if self._ends_query:  # an error of the commit is that of the last statement
+            self.client.commit_query()
         self._report()
         self.output.add(m.command_complete(tag))
 
@@ -442,6 +471,7 @@ class Connection:
         self.client.block.ensure_live()
         options = CopyOptions.of(command.options)
         if command.is_from:
+            self.client.ensure_not_read_only("COPY FROM")
             self._copy_in(command, options, statement)
         else:
             self._copy_out(command, options, statement)
@@ -492,7 +522,8 @@ class Connection:
     def _receive(self, rows: CopyIn) -> None:
         """Reads CopyData until its end. Raises `CopyFailed`; after an error the rest of the data is discarded."""
         while True:
-            kind, content = self._read(COPY_S)
+            self._await(COPY_S)
+            kind, content = self._read()
             match kind:
                 case b"d":
                     rows.receive(content)
@@ -504,6 +535,15 @@ class Connection:
                     continue
                 case _:  # PostgreSQL's protocol has no other message here
                     raise m.MalformedMessage(f"the message type {kind!r} is not one of COPY")
+
+
+def _named(error: Exception, statement: SentStatement) -> Exception:
+    """Returns the error with the statement's name, if a transaction of several statements cannot have it."""
+    if not isinstance(error, SqlError) or not error.condition.startswith(_NOT_IN_BLOCK):
+        return error
+    text = " ".join(statement.source.split())
+    shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
+    return QueryNotOneTransaction(shown, error.message).at(Position.in_text(statement.text, 0))
 
 
 @dataclass(slots=True)

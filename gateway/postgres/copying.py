@@ -1,11 +1,13 @@
 """COPY: its options, the rows of COPY TO as messages, and the bytes of COPY FROM as rows. Pure.
 
-Rows of COPY FROM become texts, which the INSERT casts to the types of the table's columns.
+Rows of COPY FROM become texts, which the INSERT casts to the types of the table's columns; arrays are JSON arrays of
+such texts.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ from catalog.conditions import CopyDataInvalid, CopyTooLarge, ParameterValueInva
 from catalog.errors import SqlError
 from gateway.postgres.encode import COPY_SIGNATURE, COPY_TRAILER, LineFormat, RowEncoder
 from gateway.postgres.messages import MalformedMessage, Reader, message
-from gateway.postgres.parameters import parameter
+from gateway.postgres.parameters import array_elements, binary_elements, parameter
 from gateway.postgres.staged_rows import BYTES_MAX
 from gateway.postgres.types import BINARY_FORMAT, BYTEA, TEXT_FORMAT, Column, PgType, pg_type
 
@@ -171,7 +173,7 @@ class CopyIn:
             return None
         lines = self.options.lines
         is_csv = bool(lines.quote)
-        table = pyarrow.csv.read_csv(
+        table: pa.Table = pyarrow.csv.read_csv(
             io.BytesIO(content),
             read_options=pyarrow.csv.ReadOptions(column_names=self.names, block_size=max(len(content) + 1, 1 << 20)),
             parse_options=pyarrow.csv.ParseOptions(
@@ -189,7 +191,16 @@ class CopyIn:
                 quoted_strings_can_be_null=False,
             ),
         )
-        return table if is_csv else _unescaped(table)
+        return self._with_arrays(table if is_csv else _unescaped(table))
+
+    def _with_arrays(self, table: pa.Table) -> pa.Table:
+        """Replaces PostgreSQL's texts of arrays by JSON."""
+        for index, kind in enumerate(map(pg_type, self.types)):
+            if kind.element is not None:
+                texts = table.column(index).to_pylist()
+                values = [None if text is None else _json_array(array_elements(text)) for text in texts]
+                table = table.set_column(index, table.column_names[index], pa.array(values, pa.string()))
+        return table
 
     def _line_end(self) -> int:
         """Returns the end of the last whole line; with quotes a line may go on, so the last even one."""
@@ -250,14 +261,25 @@ class CopyIn:
         if length == -1:
             return None
         content = reader.take(length)
-        if kind.oid == BYTEA.oid:
-            return f"\\x{content.hex()}"
-        if kind.element is not None:
-            raise ValueError("arrays are not supported in the binary format of COPY FROM")
-        try:
-            return parameter(content, BINARY_FORMAT, kind.oid, 0).value
-        except SqlError as error:
-            raise ValueError(f"a field is not a value of the type {kind.name}") from error
+        if kind.element is None:
+            return _binary_value(content, kind)
+        element = kind.element
+        pieces = binary_elements(content)
+        return _json_array([None if piece is None else _binary_value(piece, element) for piece in pieces])
+
+
+def _binary_value(content: bytes, kind: PgType) -> str | None:
+    """Returns a field of the binary format as a text. Raises ValueError."""
+    if kind.oid == BYTEA.oid:
+        return f"\\x{content.hex()}"
+    try:
+        return parameter(content, BINARY_FORMAT, kind.oid, 0).value
+    except SqlError as error:
+        raise ValueError(f"a field is not a value of the type {kind.name}") from error
+
+
+def _json_array(elements: Sequence[str | bytes | None]) -> str:
+    return json.dumps([one.decode("utf-8") if isinstance(one, bytes) else one for one in elements], ensure_ascii=False)
 
 
 def _unescaped(table: pa.Table) -> pa.Table:

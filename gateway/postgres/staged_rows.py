@@ -18,6 +18,7 @@ from catalog.conditions import BlockNotSupported, CopyTooLarge
 from engine.runtime.parameters import Parameter
 from engine.sql.postgres_text import MARKER_PREFIX, InsertText
 from engine.types.value_bytes import value_bytes
+from gateway.postgres.types import pg_type
 
 # Bytes of the values of all parts, about.
 BYTES_MAX = 256 << 20
@@ -27,6 +28,8 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _MARKERS = re.compile(rf":{MARKER_PREFIX}([0-9]+)")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _PRECISION_MAX = 38
+# A malformed value is an error, not a null.
+_FAIL = "map('mode', 'FAILFAST')"
 _NESTED = ("array<", "map<", "struct<")
 
 
@@ -162,11 +165,13 @@ class StagedRows:
     def _from_text(self, value: str, index: int) -> str:
         """Returns a value of COPY, which is a text in PostgreSQL's spelling."""
         kind = self.types[index] if index < len(self.types) else "string"
-        if kind == "binary":
-            return f"unhex(substring({value}, 3))"
+        element = pg_type(kind).element
+        if element is not None:  # an array of texts
+            array = f"from_json({value}, 'array<string>', {_FAIL})"
+            return f"transform({array}, item -> {_of_text('item', kind[len('array<') : -1])})"
         if kind.startswith(_NESTED):
-            return f"from_json({value}, '{kind}')"
-        return self._cast(value, index)
+            return f"from_json({value}, '{kind}', {_FAIL})"
+        return _of_text(value, kind)
 
     def _add_literals(self, insert: InsertText) -> None:
         """Adds literals as bound values: thousands of them in a text would take seconds to analyze."""
@@ -201,6 +206,11 @@ class StagedRows:
 def can_stage(parameters: Sequence[Parameter]) -> bool:
     """Returns False for values without an exact text: bytes and arrays."""
     return all(one.row_value is None and one.members is None for one in parameters)
+
+
+def _of_text(value: str, kind: str) -> str:
+    """Returns a value of the type `kind` from its text in PostgreSQL's spelling."""
+    return f"unhex(substring({value}, 3))" if kind == "binary" else f"CAST({value} AS {kind})"
 
 
 def _typed(column: str, kind: str) -> str:
