@@ -47,6 +47,7 @@ from gateway.postgres.blocks import Block, BlockState, reading_only
 from gateway.postgres.client_catalog import ClientCatalog, catalog_columns
 from gateway.postgres.cursors import Cursor, fetched
 from gateway.postgres.encode import RowEncoder
+from gateway.postgres.errors import positions_in
 from gateway.postgres.fixed_answers import FIXED_TYPES, Answers, columns_of_calls
 from gateway.postgres.inference import Inference, literal_values
 from gateway.postgres.parameters import parameter
@@ -179,6 +180,10 @@ class Client:
 
     def execute(self, statement: SentStatement, parameters: Sequence[Parameter] = ()) -> Result:
         """Runs a statement of the engine. In a block, a change waits at its commit for the block's end."""
+        with positions_in(statement.sent):
+            return self._execute(statement, parameters)
+
+    def _execute(self, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
         if statement.kind not in (StatementClass.READ, StatementClass.METADATA):
             self.inference.forget()
             self.catalog.forget()

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from catalog.conditions import (
@@ -37,7 +36,7 @@ from gateway.postgres import messages as m
 from gateway.postgres.client import Client
 from gateway.postgres.copying import CopyIn, CopyOptions, CopyOut
 from gateway.postgres.encode import RowEncoder
-from gateway.postgres.errors import SentText, error_response, is_fatal, notice
+from gateway.postgres.errors import SentText, error_response, is_fatal, notice, positions_in, text_of
 from gateway.postgres.output import Output
 from gateway.postgres.parameters import bound_parameters
 from gateway.postgres.results import Result, completed, pages
@@ -205,7 +204,7 @@ class Connection:
     def _fail(self, error: BaseException, sent: SentText | None = None) -> None:
         fatal = is_fatal(error)
         self.client.block.fail()
-        self.output.add(error_response(error, sent or getattr(error, "sent_text", None), is_fatal=fatal))
+        self.output.add(error_response(error, text_of(error) or sent, is_fatal=fatal))
         if fatal:
             self.output.flush()
             raise Disconnected()
@@ -322,7 +321,7 @@ class Connection:
         reader.end()
         if kind == b"S":
             prepared = self.client.prepared(name)
-            with self._text_of(prepared.statement):
+            with positions_in(prepared.statement.sent):
                 self.client.infer(prepared)
                 columns = None if prepared.is_empty else self.client.columns(prepared)
             self.output.add(m.parameter_description(prepared.oids))
@@ -356,18 +355,18 @@ class Connection:
             return
         if isinstance(statement.command, c.Copy):
             self._write_batch()
-            with self._text_of(statement):
+            with positions_in(statement.sent):
                 self._copy(statement.command, statement)
             portal.is_done = True
             return
         if self._is_batched(portal):
-            with self._text_of(statement):
+            with positions_in(statement.sent):
                 self._add_to_batch(portal)
             return
         result = self._begin(portal)
         limit = rows_max if rows_max > 0 else None
         if result.columns is not None:
-            with self._text_of(statement):
+            with positions_in(statement.sent):
                 portal.rows += self._send_rows(result, portal.formats, limit)
             if result.has_more():
                 self.output.add(m.PORTAL_SUSPENDED)
@@ -379,7 +378,7 @@ class Connection:
     def _begin(self, portal: Portal) -> Result:
         if portal.result is None:
             self._write_batch()
-            with self._text_of(portal.prepared.statement):
+            with positions_in(portal.prepared.statement.sent):
                 portal.result = self.client.run(portal.prepared.statement, portal.parameters)
         return portal.result
 
@@ -419,9 +418,6 @@ class Connection:
             portal.close()
         self._portals.clear()
 
-    def _text_of(self, statement: SentStatement) -> _Text:
-        return _Text(statement.sent)
-
     # ------------------------------------------------------------------------------------------------------ writes
 
     def _is_batched(self, portal: Portal) -> bool:
@@ -453,7 +449,7 @@ class Connection:
         if batch is None:
             return
         try:
-            with _Text(batch.sent):
+            with positions_in(batch.sent):
                 self.client.write(batch.staged)
         except Exception:
             self.output.cut(batch.position)
@@ -543,19 +539,5 @@ def _named(error: Exception, statement: SentStatement) -> Exception:
         return error
     text = " ".join(statement.source.split())
     shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
-    return QueryNotOneTransaction(shown, error.message).at(Position.in_text(statement.text, 0))
-
-
-@dataclass(slots=True)
-class _Text:
-    """Notes, on an error that is raised in its block, the text in which it has a position."""
-
-    sent: SentText
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if error is not None and not isinstance(error, Disconnected):
-            with suppress(AttributeError):
-                error.sent_text = self.sent  # type: ignore[attr-defined]
+    reason = error.message if error.position is None else error.message.replace(f" ({error.position})", "")
+    return QueryNotOneTransaction(shown, reason).at(Position.in_text(statement.text, 0))
