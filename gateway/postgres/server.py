@@ -222,7 +222,12 @@ class PostgresServer:
             raise PostgresProtocolViolation("the startup packet names no user")
         if given.get("replication", "false").lower() not in ("false", "off", "no", "0"):
             raise PostgresFeatureNotSupported("Replication")
-        peer = Peer(address, is_encrypted=stream.is_encrypted, certificate_names=stream.peer_names)
+        peer = Peer(
+            address,
+            is_encrypted=stream.is_encrypted,
+            certificate_names=stream.peer_names,
+            end_point=stream.end_point,
+        )
         if startup.is_negotiated:
             stream.write((m.negotiate_version(startup.offered, startup.protocol_options),))
         identity = authenticate(stream, self._authenticator, user, peer)

@@ -151,6 +151,11 @@ class ByteStream:
         return self._tls.peer_names if self._tls else ()
 
     @property
+    def end_point(self) -> bytes:
+        """Returns the channel binding `tls-server-end-point`; no bytes if the connection has none."""
+        return self._tls.end_point if self._tls else b""
+
+    @property
     def has_received(self) -> bool:
         """Returns True if bytes have arrived that were not taken."""
         return bool(self._buffer)
