@@ -136,7 +136,14 @@ def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:
         # The cached generation is used without asking the store, whose check comes
         # afterwards: in the usual case one request is enough for both.
         versions = _versions(request) if is_read else {}
-        binder = Binder(context.state, context.sources, constants, is_known=True, versions=versions)
+        binder = Binder(
+            context.state,
+            context.sources,
+            constants,
+            is_known=True,
+            versions=versions,
+            spooled_rows=request.spooled_rows,
+        )
         try:
             bound = bind_statement(statement, binder)
         except SqlError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -58,7 +58,7 @@ from engine.binding.bound import (
     references,
     tables_of,
 )
-from engine.binding.frames import captured_view, input_view, unnamed_frame
+from engine.binding.frames import captured_view, client_rows_view, input_view, unnamed_frame
 from engine.binding.functions import Functions, TextContext, ensure_names_known
 from engine.binding.histories import history_of
 from engine.binding.information_rows import information_view
@@ -75,6 +75,7 @@ from engine.runtime.dataframe import PLAN_BYTES_MAX
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
+from engine.spool.spooled_rows import SpooledRows
 from engine.sql.parser import parse_stored_query
 from engine.sql.query.bodies import with_named_markers
 from engine.sql.query.values import AsOfVersion, ChangeRange, Query, Relation, TimeTravel
@@ -118,10 +119,13 @@ class Binder:
         *,
         is_known: bool = False,
         versions: Mapping[str, str] = MappingProxyType({}),
+        spooled_rows: Sequence[SpooledRows] = (),
     ) -> None:
         """Starts lookups. `is_known`: at this server's newest known generation, which `is_current` compares with the
         store's. `versions` are those that an earlier binder's `versions` returned; others are the newest.
+        `spooled_rows` are relations of the statement's own text.
         """
+        self._client_rows = {(rows.name,): rows for rows in spooled_rows}
         self._wanted = versions
         # The locations of tables that have later versions than the wanted ones.
         self._older: set[str] = set()
@@ -179,6 +183,8 @@ class Binder:
     ) -> NamedRelation | BoundChanges | BoundMetadata | BoundFiles:
         if each.files is not None:
             return bind_files_at(each.files, view or self._view_inside(inside), self.files)
+        if each.name_parts in self._client_rows and not inside:
+            return client_rows_view(self._client_rows[each.name_parts], self.state)
         if each.frame is not None:
             return self._frame(unnamed_frame(each.frame, self.state), inside)
         if each.history is not None:

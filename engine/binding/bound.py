@@ -260,9 +260,14 @@ class InputView(ViewEntry):
     frames: tuple[FrameView, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRowsView(ViewEntry):
+    """Rows that a client sends to one statement (`engine/spool/spooled_rows.py`), read like a temporary view."""
+
+
 def is_unnamed(entry: SecurableEntry) -> bool:
-    """Returns whether it is the view of a statement's DataFrame, or of an input."""
-    return isinstance(entry, InputView) or (isinstance(entry, FrameView) and not entry.is_named)
+    """Returns whether it is the view of a statement's DataFrame, of an input, or of its client's rows."""
+    return isinstance(entry, InputView | ClientRowsView) or (isinstance(entry, FrameView) and not entry.is_named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

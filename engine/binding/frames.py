@@ -7,7 +7,7 @@ from typing import cast
 
 from catalog.entries import ViewEntry
 from catalog.names import fold
-from engine.binding.bound import BoundRelation, BoundView, FrameView, InputView
+from engine.binding.bound import BoundRelation, BoundView, ClientRowsView, FrameView, InputView
 from engine.runtime.dataframe import DataFramePlan, PlanInput
 from engine.runtime.session_state import (
     SessionState,
@@ -19,6 +19,9 @@ from engine.runtime.session_state import (
     temporary_name,
 )
 from engine.runtime.settings import captured_settings
+from engine.spool.spooled_rows import SpooledRows
+from engine.sql.query.values import Query
+from engine.tables.given_rows import client_rows
 
 _NAME = "gateway_dataframe"
 
@@ -33,6 +36,12 @@ def unnamed_frame(plan: DataFramePlan, state: SessionState) -> FrameView:
         frame=plan,
         is_named=False,
     )
+
+
+def client_rows_view(rows: SpooledRows, state: SessionState) -> BoundView:
+    """Returns the rows that a client sends to a statement, as a view."""
+    entry = ClientRowsView(name=temporary_name(rows.name), text="", current=state.current)
+    return BoundView(entry=entry, query=Query(text=""), relations=(), rows=client_rows(rows))
 
 
 def input_view(given: PlanInput, frame: FrameView) -> InputView:

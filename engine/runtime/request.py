@@ -25,6 +25,7 @@ from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.transaction_block import TransactionBlock
 from engine.runtime.variables import VisibleVariables
 from engine.spool.spool import Spool
+from engine.spool.spooled_rows import SpooledRows
 from engine.storage.volume_files import FileTransfer
 
 
@@ -55,6 +56,7 @@ class StatementRequest:
     - `caches_results`: the result may come from the result cache, and be added to it.
     - `variables`: the session variables that are visible to the queries.
     - `block`: the transaction block to which the statement belongs; a change is committed at the block's end.
+    - `spooled_rows`: rows of the client that the statement's text reads by their names.
     - `shows_materialized`: SHOW VIEWS has Databricks' column `isMaterialized`.
 
     Callbacks:
@@ -100,6 +102,7 @@ class StatementRequest:
     variables: VisibleVariables = VisibleVariables()
     shows_materialized: bool = False
     block: TransactionBlock | None = None
+    spooled_rows: Sequence[SpooledRows] = ()
     on_substituted: Callable[[str], None] = _ignore
     on_parsed: Callable[[bool], None] = _ignore
     on_authorized: Callable[[StatementAccess], None] = _ignore

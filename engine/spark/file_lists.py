@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.conditions import ScanLimitExceeded, VendedCredentialsNotInSpark
+from catalog.names import quote
 from catalog.rest.vended import vended_by
 from engine.concurrency.cancel import CancelToken
 from engine.errors.table_errors import name_table_in_errors
@@ -260,7 +261,8 @@ class GivenAnswers:
 
 def given_request(given: RowScan) -> PythonRowsJson:
     """Returns the request that `PythonRowsRelation.java` reads."""
-    columns = ", ".join(f"{name} {kind}" for name, kind in given.rows.columns)
+    columns = ", ".join(f"{quote(name)} {kind}" for name, kind in given.rows.columns)
+    spooled = given.rows.spooled
     return {
         "relation": given.relation,
         "columns": columns,
@@ -268,4 +270,7 @@ def given_request(given: RowScan) -> PythonRowsJson:
         "costly": list(given.rows.costly),
         "paths": list(given.rows.paths),
         "is_stamped": given.rows.stamp is not None,
+        "spooled": None
+        if spooled is None
+        else {"files": list(map(str, spooled.files)), "rows": spooled.num_rows, "bytes": spooled.size_bytes},
     }

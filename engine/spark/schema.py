@@ -15,7 +15,7 @@ from engine.runtime.jvm_statistics import JvmStatistics
 from engine.runtime.profile import SparkJob, TaskCounts
 from engine.runtime.variables import RowValue, Variable
 
-VERSION = 3
+VERSION = 4
 
 
 class StatementJson(TypedDict):
@@ -84,6 +84,13 @@ class PythonRowsJson(TypedDict):
     costly: list[str]
     paths: list[str]
     is_stamped: bool
+    spooled: SpooledRowsJson | None
+
+
+class SpooledRowsJson(TypedDict):
+    files: list[str]
+    rows: int
+    bytes: int
 
 
 class ParameterJson(TypedDict):
@@ -183,6 +190,7 @@ _TYPES: Mapping[str, type] = {
     "FRAME": FrameScan,
     "FRAME_INPUT": FrameInput,
     "PYTHON_ROWS": PythonRowsJson,
+    "SPOOLED_ROWS": SpooledRowsJson,
     "PARAMETER": ParameterJson,
     "ROW_VALUE": RowValue,
     "VARIABLES": VariablesJson,

@@ -16,6 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from engine.spool.spooled_rows import SpooledRows
+
 # Names and types, in DDL spelling.
 Columns = Sequence[tuple[str, str]]
 Row = Sequence[object]
@@ -57,6 +59,8 @@ class GivenRows:
     #
     # The result cache uses it for queries without costly columns.
     stamp: Callable[[], bytes] | None = None
+    # Rows of a client in files, which Spark reads itself, without keys; `make` is not called.
+    spooled: SpooledRows | None = None
 
     def batches(self, row_numbers: Sequence[int] | None, used: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
         """Yields the rows for the objects at these positions, in batches of a few thousand. `used` are costly
@@ -69,6 +73,11 @@ class GivenRows:
         while block := list(islice(rows, _BATCH_ROWS)):
             arrays = [_array(values, kind) for values, kind in zip(zip(*block, strict=True), types, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names)
+
+
+def client_rows(rows: SpooledRows) -> GivenRows:
+    """Returns the rows that a client sends to a statement."""
+    return GivenRows(columns=rows.columns, make=lambda _: (), spooled=rows)
 
 
 def fixed_rows(columns: Columns, make: Callable[[], Iterable[Row]], paths: tuple[str, ...] = ()) -> GivenRows:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.runtime.transaction_block import TransactionBlock
+from engine.spool.spooled_rows import SpooledRows
 from engine.storage.volume_files import FileTransfer
 from gateway.results.sent_rows import SentRows
 
@@ -18,7 +19,8 @@ class WantedResult:
     """A front end's requirements for a statement's result: only its first rows (`row_limit`), none after so many bytes
     (`bytes_wanted`), rows while it computes the others (`streams`), a row with a DML statement's counts (`has_counts`),
     Databricks' column in SHOW VIEWS (`shows_materialized`), URLs for volume files that its client transfers (`stage`);
-    the transaction block that it belongs to, and a change of the request (`within`).
+    the transaction block that it belongs to, a change of the request (`within`), and rows of the client that its text
+    reads (`rows`).
     """
 
     row_limit: int | None = None
@@ -29,6 +31,7 @@ class WantedResult:
     stage: Callable[[FileTransfer], str] | None = None
     block: TransactionBlock | None = None
     within: Callable[[StatementRequest], StatementRequest] | None = None
+    rows: Sequence[SpooledRows] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

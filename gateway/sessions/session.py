@@ -168,6 +168,7 @@ class Session:
                 shows_materialized=wanted.shows_materialized,
                 stage=wanted.stage,
                 block=wanted.block,
+                spooled_rows=wanted.rows,
             )
             request = request if wanted.within is None else wanted.within(request)
             # A DML statement becomes one with rows: clients that ask before its end must
@@ -186,7 +187,8 @@ class Session:
         operation = self._operation(shown, run, whole=through is not None, streams=streams, operation_id=operation_id)
         operation.is_text = isinstance(text, str)
         operation.requested = requested
-        if wanted.block is not None:  # it ends with its connection, and must not be run again without it
+        if wanted.block is not None or wanted.rows:
+            # It ends with its connection, and must not be run again without its block or its rows.
             operation.recorder = NoRecorder()
         return operation
 

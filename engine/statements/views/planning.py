@@ -26,7 +26,7 @@ from catalog.conditions import (
 )
 from catalog.entries import SchemaMode, ViewColumn, ViewEntry
 from catalog.names import TableName, ensure_new_part
-from engine.binding.bound import BoundRelation, BoundStatement, BoundView, FileView, FrameView
+from engine.binding.bound import BoundRelation, BoundStatement, BoundView, ClientRowsView, FileView, FrameView
 from engine.binding.frames import named_temporary_views, read_by_frame
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import (
@@ -208,6 +208,8 @@ def plan_drop_view(bound: BoundStatement, statement: DropView) -> CatalogPlan | 
 def _ensure_may_stand_on(name: TableName, relation: BoundRelation, path: tuple[TableName, ...]) -> None:
     if not isinstance(relation, BoundView):
         return
+    if isinstance(relation.entry, ClientRowsView):
+        raise TemporaryReference(str(name), relation.entry.name.table)
     if relation.is_unnamed:
         for each in read_by_frame(relation):
             _ensure_may_stand_on(name, each, path)

@@ -30,7 +30,8 @@ public enum Schema {
           + " unlisted_columns schema_mode parameters frame"),
   FRAME("plan inputs"),
   FRAME_INPUT("name relation alias"),
-  PYTHON_ROWS("relation columns keys costly paths is_stamped"),
+  PYTHON_ROWS("relation columns keys costly paths is_stamped spooled"),
+  SPOOLED_ROWS("files rows bytes"),
   PARAMETER("name value type ?text ?row_value"),
   ROW_VALUE("row_type row column"),
   VARIABLES("session scopes"),
@@ -56,7 +57,7 @@ public enum Schema {
   JOB("id began_ms ended_ms stages tasks failed_tasks has_succeeded");
 
   /** Version of all of these, which Python compares when it starts Java. */
-  public static final int VERSION = 3;
+  public static final int VERSION = 4;
 
   private static final List<Schema> CALLBACKS =
       List.of(

@@ -118,7 +118,10 @@ public final class StatementRequest {
     scans = items(node.get("scans")).map(Scan::new).toArray(Scan[]::new);
     views = items(node.get("views")).map(View::new).toArray(View[]::new);
     given = node.get("given");
-    given.forEach(Schema.PYTHON_ROWS::check);
+    for (JsonNode rows : given) {
+      Schema.PYTHON_ROWS.check(rows);
+      if (rows.hasNonNull("spooled")) Schema.SPOOLED_ROWS.check(rows.get("spooled"));
+    }
     hiddenRelations = textSet(node.get("hidden_relations"));
     ((ObjectNode) node).remove(RUN_FIELDS);
     meaning = node.toString();

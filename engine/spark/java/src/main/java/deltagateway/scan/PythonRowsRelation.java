@@ -59,7 +59,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * uses the columns.
  *
  * <p>Few rows become a local relation, which needs no job; many are read from Arrow messages by
- * tasks.
+ * tasks. Rows of a client are in files, which {@link SpooledRows} reads without Python.
  */
 public final class PythonRowsRelation extends BaseRelation
     implements org.apache.spark.sql.sources.TableScan {
@@ -75,6 +75,10 @@ public final class PythonRowsRelation extends BaseRelation
   private final List<String> costly;
   private final List<String> paths;
   private final String timeZone;
+
+  /** The files of a client's rows; null for rows that Python creates. */
+  private final SpooledRows spooled;
+
   private List<String> usedCostly = List.of();
   private List<byte[]> messages = List.of();
   private long count;
@@ -97,6 +101,7 @@ public final class PythonRowsRelation extends BaseRelation
     this.costly = texts(given.get("costly"));
     this.paths = texts(given.get("paths"));
     this.timeZone = timeZone;
+    this.spooled = given.hasNonNull("spooled") ? new SpooledRows(given.get("spooled")) : null;
   }
 
   private static List<String> texts(JsonNode list) {
@@ -164,11 +169,13 @@ public final class PythonRowsRelation extends BaseRelation
 
   @Override
   public long sizeInBytes() {
+    if (spooled != null) return 1 + spooled.bytes();
     return 1 + messages.stream().mapToLong(message -> message.length).sum();
   }
 
   @Override
   public RDD<Row> buildScan() {
+    if (spooled != null) return spooled.scan(spark, schema, timeZone);
     int partitions =
         Math.max(1, Math.min(messages.size(), spark.sparkContext().defaultParallelism()));
     // Without a conversion (needConversion), Spark takes the rows as internal ones.
@@ -181,6 +188,11 @@ public final class PythonRowsRelation extends BaseRelation
 
   /** Fetches the rows of the objects that match the conditions of any use. */
   private void fetch(List<Use> uses) throws IOException {
+    if (spooled != null) {
+      count = spooled.isSmall() ? spooled.rows() : Long.MAX_VALUE;
+      if (spooled.isSmall()) messages = spooled.messages();
+      return;
+    }
     usedCostly =
         costly.stream().filter(column -> uses.stream().anyMatch(use -> use.needs(column))).toList();
     ObjectNode request = StatementRequest.JSON.createObjectNode();

@@ -28,7 +28,7 @@ class StatementRequestTest {
     ((ArrayNode) request.get("scans")).add(TestRequests.scan("T", "id BIGINT"));
     ((ArrayNode) request.get("views")).add(TestRequests.view("V", "SELECT 1"));
     ObjectNode rows = ((ArrayNode) request.get("given")).addObject();
-    rows.put("relation", "R").put("columns", "a INT").put("is_stamped", true);
+    rows.put("relation", "R").put("columns", "a INT").put("is_stamped", true).putNull("spooled");
     for (String name : List.of("keys", "costly", "paths")) rows.putArray(name);
     return request;
   }
