@@ -3615,8 +3615,8 @@ class CopyFailed(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
-class CopyTooLarge(SqlError):
-    """COPY_TOO_LARGE, SQLSTATE 54000"""
+class BlockTextTooLarge(SqlError):
+    """TRANSACTION_BLOCK_TEXT_TOO_LARGE, SQLSTATE 54000"""
     limit: int
     def __init__(self, limit: int) -> None: ...
 

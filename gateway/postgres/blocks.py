@@ -1,9 +1,9 @@
 """Transaction blocks: their states, and the statements that they may hold.
 
 A block reads each table at one version, and makes one commit (`engine/runtime/transaction_block.py`). Rows of INSERT …
-VALUES and COPY are staged here (`staged_rows.py`), and written by one statement at COMMIT, or before another statement
-that changes something. Such a statement is run, and waits at its commit for the block's end. Any write to another
-table, another change, and a read of the written table are rejected with an error that names autocommit.
+VALUES and COPY are staged (`engine/staged_rows.py`), and written by one statement at COMMIT, or before another
+statement that changes something. Such a statement is run, and waits at its commit for the block's end. Any write to
+another table, another change, and a read of the written table are rejected with an error that names autocommit.
 
 PostgreSQL's errors about blocks are the same here: after an error only ROLLBACK, ROLLBACK TO and COMMIT, which then
 rolls back, are accepted.
@@ -24,9 +24,9 @@ from catalog.conditions import (
 from engine.runtime.accesses import StatementAccess, Use
 from engine.runtime.request import StatementRequest
 from engine.runtime.transaction_block import TransactionBlock
+from engine.staged_rows import StagedRows
 from gateway.postgres.commands import Command, Commit, Rollback, RollbackToSavepoint
 from gateway.postgres.settings import SetValues
-from gateway.postgres.staged_rows import StagedRows
 from gateway.sessions.operation import Operation
 
 _SAVEPOINTS_MAX = 1_000
@@ -56,7 +56,7 @@ def reading_only(request: StatementRequest) -> StatementRequest:
 @dataclass(frozen=True, slots=True)
 class _Savepoint:
     name: str
-    # Staged rows, changes of the engine's block, and the session's settings before it.
+    # The position in the staged rows, changes of the engine's block, and the session's settings before it.
     rows: int
     changes: int
     settings: SetValues
@@ -77,6 +77,8 @@ class Block:
     engine: TransactionBlock = field(default_factory=TransactionBlock)
     # The rows that the first change has written, and their table: a savepoint before it has them.
     _first: tuple[StagedRows, str] | None = None
+    # Rows that the waiting change has written, which it may read until its end.
+    _written: list[StagedRows] = field(default_factory=list)
     # The statement that waits at its commit, and how many changes it makes.
     change: Operation | None = None
     changes: int = 0
@@ -92,17 +94,18 @@ class Block:
 
     def end(self) -> None:
         """Ends the block; what was staged is dropped."""
-        for rows in (self.staged, None if self._first is None else self._first[0]):
-            if rows is not None:
-                rows.close()
-        self.staged, self.written, self._first = None, "", None
         self._cancel_change()
+        for rows in (*self._written, *([] if self.staged is None else [self.staged])):
+            rows.close()
+        self.staged, self.written, self._first, self._written = None, "", None, []
         self.state, self._savepoints, self.is_implicit = BlockState.IDLE, [], False
 
     def note_written(self) -> None:
         """Records that the staged rows became a change of the engine's block."""
         if self.staged is not None and self._first is None and self._savepoints:
             self._first = self.staged, self.written
+        if self.staged is not None:
+            self._written.append(self.staged)
         self.staged, self.written = None, ""
 
     def _cancel_change(self) -> None:
@@ -147,7 +150,7 @@ class Block:
         self._ensure_open("SAVEPOINT")
         if len(self._savepoints) >= _SAVEPOINTS_MAX:
             raise BlockNotSupported(f"a block has at most {_SAVEPOINTS_MAX} savepoints")
-        rows = 0 if self.staged is None else self.staged.count
+        rows = 0 if self.staged is None else self.staged.position
         self._savepoints.append(_Savepoint(name, rows, self.changes, settings))
 
     def release(self, name: str) -> None:

@@ -39,8 +39,10 @@ from engine.runtime.settings import TIME_ZONE as ENGINE_ZONE
 from engine.runtime.sql_dialect import SqlDialect
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass
+from engine.spool.spooled_rows import SpooledRows
 from engine.sql.postgres.scopes import CatalogSession
 from engine.sql.postgres_text import SPARK_TYPES, InsertText
+from engine.staged_rows import StagedRows, can_stage
 from engine.statements.session.statement import ResetSetting, SetSetting, UseSchema
 from gateway.postgres import commands as c
 from gateway.postgres.blocks import Block, BlockState, reading_only
@@ -74,7 +76,6 @@ from gateway.postgres.settings import (
     default_of,
     find_parameter,
 )
-from gateway.postgres.staged_rows import StagedRows, can_stage
 from gateway.postgres.statements import Prepared, SentStatement, read_statement
 from gateway.postgres.types import TEXT, TYPES, Column, pg_type
 from gateway.postgres.writing import Target, prepare_target, write_rows
@@ -274,13 +275,13 @@ class Client:
         self._await(operation)
         self.session.forget(operation)
 
-    def changed_rows(self, text: str, parameters: Sequence[Parameter]) -> int:
-        """Runs a statement that changes rows; returns their number. Raises its error."""
+    def changed_rows(self, text: str, parameters: Sequence[Parameter], rows: tuple[SpooledRows, ...] = ()) -> int:
+        """Runs a statement that changes rows, and may read `rows`; returns their number. Raises its error."""
         operation = self.session.execute(
             text,
             parameters=parameters,
             timeout_s=self.parameters.statement_timeout_s,
-            wanted=self._wanted(streams=False),
+            wanted=replace(self._wanted(streams=False), rows=rows),
         )
         if (waiting := self._await_change(operation)) is not None:
             return waiting.rows_modified or 0
@@ -735,11 +736,15 @@ class Client:
         assert insert is not None
         if self.block.staged is None or not self.block.staged.is_for(insert):
             target = self._target(insert, statement.text, parameters)
-            self.begin_rows(target.name, StagedRows(insert.target, insert.columns, target.types))
+            self.begin_rows(target.name, self.new_rows(insert, target.types))
         assert self.block.staged is not None
-        rows = insert.row_count
-        self.block.staged.add(insert, statement.text, parameters, rows)
-        return completed(f"INSERT 0 {rows}")
+        self.block.staged.add(insert, statement.text, parameters)
+        return completed(f"INSERT 0 {insert.row_count}")
+
+    def new_rows(self, insert: InsertText, types: Sequence[str] = ()) -> StagedRows:
+        """Returns no rows yet for the table of `insert`, whose columns have these types."""
+        session = self.session
+        return StagedRows(insert.target, insert.columns, types, session.store.spool, session.principal)
 
     def _target(self, insert: InsertText, text: str, parameters: Sequence[Parameter]) -> Target:
         with self._created_tables():

@@ -31,6 +31,7 @@ from catalog.conditions import (
 )
 from catalog.errors import Position, SqlError
 from engine.runtime.parameters import Parameter
+from engine.staged_rows import StagedRows, can_stage
 from gateway.postgres import commands as c
 from gateway.postgres import messages as m
 from gateway.postgres.client import Client
@@ -40,7 +41,6 @@ from gateway.postgres.errors import SentText, error_response, is_fatal, notice, 
 from gateway.postgres.output import Output
 from gateway.postgres.parameters import bound_parameters
 from gateway.postgres.results import Result, completed, pages
-from gateway.postgres.staged_rows import StagedRows, can_stage
 from gateway.postgres.statements import Prepared, SentStatement, split_query
 from gateway.postgres.types import BINARY_FORMAT
 from gateway.process.byte_stream import ByteStream, DeadlineExceeded, Disconnected
@@ -150,7 +150,8 @@ class Connection:
         return limit_s, (IdleInTransactionTimeout if is_open else IdleSessionTimeout)(limit_s or 0.0)
 
     def close(self) -> None:
-        """Releases the portals; the client's session is closed by its owner."""
+        """Releases the portals and what is staged; the client's session is closed by its owner."""
+        self._drop_batch()
         self._end_portals()
 
     # --------------------------------------------------------------------------------------------------- messages
@@ -434,12 +435,12 @@ class Connection:
             self._write_batch()
             batch = None
         if batch is None:
-            staged = StagedRows(insert.target, insert.columns)
+            staged = self.client.new_rows(insert)
             batch = self._batch = Batch(staged, self.output.position, statement.sent)
             self.output.is_held = True
         elif batch.staged.count and not batch.staged.types:
             batch.staged.types = self.client.inference.written_types(insert)
-        batch.staged.add(insert, statement.text, portal.parameters, insert.row_count)
+        batch.staged.add(insert, statement.text, portal.parameters)
         portal.is_done = True
         self.output.add(m.command_complete(f"INSERT 0 {insert.row_count}"))
 
@@ -454,11 +455,14 @@ class Connection:
         except Exception:
             self.output.cut(batch.position)
             raise
+        finally:
+            batch.staged.close()
 
     def _drop_batch(self) -> None:
         """Drops the inserts since the last Sync, as they belong to the transaction that has failed."""
         if self._batch is not None:
             self.output.cut(self._batch.position)
+            self._batch.staged.close()
         self._batch, self.output.is_held = None, False
 
     # -------------------------------------------------------------------------------------------------------- COPY
@@ -501,19 +505,21 @@ class Connection:
             block.ensure_may_write(name.name)
         self.output.add(m.copy_response(b"G", options.wire_format, len(types)))
         self.output.flush()
-        rows = CopyIn(options, types)
-        self._receive(rows)
-        table = rows.finish()
-        if block.staged is None or not block.staged.is_for(insert):
-            staged = StagedRows(insert.target, insert.columns, types)
+        staged = block.staged
+        if staged is None or not staged.is_for(insert):
+            staged = self.client.new_rows(insert, types)
             if block.is_open:
                 self.client.begin_rows(name.name, staged)
-        else:
-            staged = block.staged
-        staged.add_rows(insert.target, insert.columns, table)
-        if not block.is_open and table.num_rows:
-            self.client.write(staged)
-        self._complete(completed(f"COPY {table.num_rows}"), 0)
+        rows = CopyIn(options, types, staged.add_rows)
+        try:
+            self._receive(rows)
+            rows.finish()
+            if not block.is_open and rows.count:
+                self.client.write(staged)
+        finally:
+            if not block.is_open:
+                staged.close()
+        self._complete(completed(f"COPY {rows.count}"), 0)
 
     def _receive(self, rows: CopyIn) -> None:
         """Reads CopyData until its end. Raises `CopyFailed`; after an error the rest of the data is discarded."""

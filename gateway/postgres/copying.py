@@ -9,19 +9,18 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
 
-from catalog.conditions import CopyDataInvalid, CopyTooLarge, ParameterValueInvalid, PostgresFeatureNotSupported
+from catalog.conditions import CopyDataInvalid, ParameterValueInvalid, PostgresFeatureNotSupported
 from catalog.errors import SqlError
 from gateway.postgres.encode import COPY_SIGNATURE, COPY_TRAILER, LineFormat, RowEncoder
 from gateway.postgres.messages import MalformedMessage, Reader, message
 from gateway.postgres.parameters import array_elements, binary_elements, parameter
-from gateway.postgres.staged_rows import BYTES_MAX
 from gateway.postgres.types import BINARY_FORMAT, BYTEA, TEXT_FORMAT, Column, PgType, pg_type
 
 _OPTIONS = frozenset({"format", "header", "delimiter", "null", "quote", "escape", "encoding", "freeze", "force_quote"})
@@ -120,14 +119,15 @@ class CopyOut:
 
 @dataclass(slots=True)
 class CopyIn:
-    """Reads the bytes of COPY FROM STDIN; `types` are the SQL types of the written columns."""
+    """Reads the bytes of COPY FROM STDIN; `types` are the SQL types of the written columns. `take` gets the rows, as
+    texts, each time when some megabytes have arrived.
+    """
 
     options: CopyOptions
     types: Sequence[str]
-    tables: list[pa.Table] = field(default_factory=list)
+    take: Callable[[pa.Table], None]
     count: int = 0
     _buffer: bytearray = field(default_factory=bytearray)
-    _size: int = 0
     _is_begun: bool = False
     _is_ended: bool = False
 
@@ -136,19 +136,14 @@ class CopyIn:
         return [f"c{index}" for index in range(len(self.types))]
 
     def receive(self, content: bytes) -> None:
-        """Adds a CopyData message. Raises `CopyTooLarge`, `CopyDataInvalid`."""
-        self._size += len(content)
-        if self._size > BYTES_MAX:
-            raise CopyTooLarge(BYTES_MAX)
+        """Adds a CopyData message. Raises `CopyDataInvalid`."""
         self._buffer += content
         if len(self._buffer) >= _CHUNK_BYTES:
             self._read(is_last=False)
 
-    def finish(self) -> pa.Table:
-        """Returns all rows, as texts."""
+    def finish(self) -> None:
+        """Reads the rest. Raises `CopyDataInvalid`."""
         self._read(is_last=True)
-        schema = pa.schema([(name, pa.string()) for name in self.names])
-        return pa.concat_tables([schema.empty_table(), *self.tables])
 
     def _read(self, *, is_last: bool) -> None:
         try:
@@ -156,7 +151,7 @@ class CopyIn:
         except (pa.ArrowInvalid, MalformedMessage, UnicodeDecodeError, ValueError) as error:
             raise CopyDataInvalid(self.count + 1, str(error).partition("\n")[0][:200]) from error
         if table is not None and table.num_rows:
-            self.tables.append(table)
+            self.take(table)
             self.count += table.num_rows
 
     def _line_rows(self, is_last: bool) -> pa.Table | None:
