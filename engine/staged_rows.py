@@ -211,9 +211,9 @@ class StagedRows:
         return f"SELECT {', '.join(items)} FROM {part.rows.name}{condition}"
 
     def _item(self, items: Sequence[str], index: int, sources: Sequence[str]) -> str:
-        item = items[index]
+        item = items[index].strip()
         replaced = _MARKERS.sub(lambda found: _typed(found[0][1:], sources[int(found[1]) - 1]), item)
-        return self._cast(replaced, index) if _MARKERS.fullmatch(item.strip()) else replaced.strip()
+        return self._cast(replaced, index) if _MARKERS.fullmatch(item) else replaced
 
     def _cast(self, value: str, index: int) -> str:
         return f"CAST({value} AS {self.types[index]})" if index < len(self.types) else value
