@@ -76,7 +76,7 @@ from gateway.postgres.settings import (
     default_of,
     find_parameter,
 )
-from gateway.postgres.statements import Prepared, SentStatement, read_statement
+from gateway.postgres.statements import Prepared, SentStatement, TextSettings, read_statement
 from gateway.postgres.types import TEXT, TYPES, Column, pg_type
 from gateway.postgres.writing import Target, prepare_target, write_rows
 from gateway.registry import Registry
@@ -92,13 +92,16 @@ _PATH_WITHOUT_EFFECT = frozenset({"$user", "public", "pg_catalog", ""})
 
 @dataclass(slots=True)
 class Opening:
-    """A connection's login, client, catalog, parameters and dialect."""
+    """A connection's login, client, catalog, parameters and dialect; `database` is the name by which the client
+    requested the catalog, if it has another one.
+    """
 
     identity: Identity
     origin: Origin
     catalog: str | None
     parameters: Parameters
     dialect: SqlDialect = SqlDialect.SPARK
+    database: str = ""
 
 
 @dataclass(slots=True)
@@ -161,7 +164,9 @@ class Client:
 
     def read(self, text: str, whole: str, offset: int = 0) -> SentStatement:
         """Reads one statement of the text `whole`."""
-        return read_statement(text, whole, offset, self.answers, self.opening.dialect)
+        opening = self.opening
+        catalogs = {opening.database: self.session.engine_session.current_catalog} if opening.database else {}
+        return read_statement(text, whole, offset, self.answers, TextSettings(opening.dialect, catalogs))
 
     def run(self, statement: SentStatement, parameters: Sequence[Parameter] = ()) -> Result:
         """Starts a statement; returns its result. Raises its error."""
