@@ -216,7 +216,7 @@ def test_statements_of_a_query_are_one_commit(client: psycopg.Connection, other:
         ("SELECT nothing", "42703"),
         ("INSERT INTO blocks VALUES ('x', 'y')", "22018"),
         ("UPDATE blocks SET s = 'z'", "0A000"),
-        ("CREATE TABLE blocks_other (id INT)", "0A000"),
+        ("CREATE TABLE blocks_new (id INT)", "0A000"),
     ],
 )
 def test_query_with_an_error_changes_nothing(

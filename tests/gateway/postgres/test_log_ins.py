@@ -97,7 +97,7 @@ def test_client_without_channel_binding_is_accepted(secured: tuple[Lab, str]) ->
     assert _principal(lab, "ann", "ann's secret", sslmode="require", channel_binding="disable") == "ann"
 
 
-def test_channel_binding_needs_tls(chain: Chain) -> None:
+def test_channel_binding_without_tls_is_rejected(chain: Chain) -> None:
     lab = Lab(authenticator=chain)
     with pytest.raises(psycopg.OperationalError, match="channel binding"):
         _principal(lab, "ann", "ann's secret", channel_binding="require")

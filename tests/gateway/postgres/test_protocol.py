@@ -329,7 +329,7 @@ def test_commit_in_a_query_without_begin_is_noticed(wire: Wire) -> None:
     assert kinds(messages) == "TDCNCTDCZ" and "no transaction" in fields(messages[3])["M"]
 
 
-def test_savepoint_needs_begin(wire: Wire) -> None:
+def test_savepoint_without_begin_is_rejected(wire: Wire) -> None:
     assert error_of(wire.query("SELECT 1; SAVEPOINT a"))["C"] == "25P01"
     assert wire.query("BEGIN; SELECT broken")[-1] == (b"Z", b"E")
 
