@@ -3513,6 +3513,32 @@ class BlockNotSupported(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
+class QueryNotOneTransaction(SqlError):
+    """TRANSACTION_BLOCK_NOT_SUPPORTED.SEVERAL_STATEMENTS, SQLSTATE 0A000"""
+    statement: str
+    reason: str
+    def __init__(self, statement: str, reason: str) -> None: ...
+
+class TransactionReadOnly(SqlError):
+    """READ_ONLY_SQL_TRANSACTION, SQLSTATE 25006"""
+    statement: str
+    def __init__(self, statement: str) -> None: ...
+
+class TransactionModeTooLate(SqlError):
+    """ACTIVE_SQL_TRANSACTION, SQLSTATE 25001"""
+    mode: str
+    def __init__(self, mode: str) -> None: ...
+
+class IdleInTransactionTimeout(SqlError):
+    """IDLE_IN_TRANSACTION_SESSION_TIMEOUT, SQLSTATE 25P03"""
+    limit_s: float
+    def __init__(self, limit_s: float) -> None: ...
+
+class IdleSessionTimeout(SqlError):
+    """IDLE_SESSION_TIMEOUT, SQLSTATE 57P05"""
+    limit_s: float
+    def __init__(self, limit_s: float) -> None: ...
+
 class SavepointNotFound(SqlError):
     """SAVEPOINT_NOT_FOUND, SQLSTATE 3B001"""
     name: str
@@ -3589,8 +3615,8 @@ class CopyFailed(SqlError):
     reason: str
     def __init__(self, reason: str) -> None: ...
 
-class CopyTooLarge(SqlError):
-    """COPY_TOO_LARGE, SQLSTATE 54000"""
+class BlockTextTooLarge(SqlError):
+    """TRANSACTION_BLOCK_TEXT_TOO_LARGE, SQLSTATE 54000"""
     limit: int
     def __init__(self, limit: int) -> None: ...
 

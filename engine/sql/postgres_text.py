@@ -52,8 +52,10 @@ SPARK_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 MARKER_PREFIX = "p"
+# Spaces and comments at the begin of a statement: dbt and others write their name there.
+_BEGIN = r"(?:\s|--[^\n]*+(?:\n|$)|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 _INSERT = re.compile(
-    r"""\s*INSERT\s+INTO\s+(?:TABLE\s+)?(?P<target>(?:`(?:[^`]|``)+`|[\w$]+)(?:\s*\.\s*(?:`(?:[^`]|``)+`|[\w$]+))*)
+    rf"""{_BEGIN}INSERT\s+INTO\s+(?:TABLE\s+)?(?P<target>(?:`(?:[^`]|``)+`|[\w$]+)(?:\s*\.\s*(?:`(?:[^`]|``)+`|[\w$]+))*)
     \s*(?P<columns>\(\s*(?:`(?:[^`]|``)+`|[\w$]+)\s*(?:,\s*(?:`(?:[^`]|``)+`|[\w$]+)\s*)*\))?\s*VALUES\s*(?=\()""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -89,7 +91,7 @@ _PIECES = re.compile(
 )
 _NAME = r'(?:"(?:[^"]|"")+"|`(?:[^`]|``)+`|[\w$]+)'
 _DEFINITION = re.compile(
-    rf"""\s*(?:(?P<create>CREATE\s+(?:OR\s+REPLACE\s+)?(?:EXTERNAL\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?
+    rf"""{_BEGIN}(?:(?P<create>CREATE\s+(?:OR\s+REPLACE\s+)?(?:EXTERNAL\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?
     {_NAME}(?:\s*\.\s*{_NAME})*\s*\()|(?P<alter>ALTER\s+TABLE\s+(?=.*?\bADD\b)))""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
@@ -110,6 +112,8 @@ _SIZED_TYPES = {
     "character varying": "varchar",
     "bpchar": "char",
 }
+# After the first of three names.
+_QUALIFIES = re.compile(rf"\s*\.\s*{_NAME}\s*\.")
 _HEXADECIMAL = re.compile(r"[eE]?'\\{1,2}x((?:[0-9A-Fa-f]{2})*)'")
 
 
@@ -146,6 +150,8 @@ class AdaptedText:
 
 @dataclass(slots=True)
 class _Reader:
+    # Databases as the client names them, with their catalogs.
+    catalogs: Mapping[str, str] = field(default_factory=dict)
     edits: list[_Edit] = field(default_factory=list)
     markers: int = 0
     # For each open bracket, whether it begins an array.
@@ -162,7 +168,7 @@ class _Reader:
             case "literal":
                 self.literal = piece
             case "name":
-                self._replace(piece, quote(piece[0][1:-1].replace('""', '"')))
+                self._replace(piece, quote(self.catalog_of(piece) or _name_of(piece)))
             case "marker":
                 self.markers = max(self.markers, int(piece["number"]))
                 self._replace(piece, f":{MARKER_PREFIX}{int(piece['number'])}")
@@ -177,6 +183,17 @@ class _Reader:
                 self._replace(piece, ")")
             case _:  # a word, a comment, or a bracket of Spark's
                 pass
+
+    def catalog_of(self, piece: re.Match[str]) -> str | None:
+        """Returns the catalog of a database's name before a schema and a table; None for another name."""
+        found = self.catalogs.get(_name_of(piece))
+        return found if found is not None and _QUALIFIES.match(piece.string, piece.end()) else None
+
+    def read_catalog(self, piece: re.Match[str]) -> None:
+        """Reads a piece for the names of databases alone."""
+        if piece.lastgroup == "name" and (catalog := self.catalog_of(piece)) is not None:
+            quoted = catalog.replace('"', '""')
+            self._replace(piece, f'"{quoted}"')
 
     def _read_cast(self, piece: re.Match[str], literal: re.Match[str] | None) -> None:
         name = re.sub(r"\s+", " ", piece["type"]).lower()
@@ -197,22 +214,42 @@ class _Reader:
         self.edits.append(_Edit(piece.start(), piece.end(), text))
 
 
-def adapt_text(source: str) -> AdaptedText:
-    """Returns a driver's text in Spark's spelling."""
+def _name_of(piece: re.Match[str]) -> str:
+    return piece[0][1:-1].replace('""', '"')
+
+
+def adapt_catalogs(source: str, catalogs: Mapping[str, str], markers: int) -> AdaptedText:
+    """Returns a text in PostgreSQL's dialect, with the catalogs of the databases that it names in quotes before a
+    schema and a table; `markers` is its highest number of a marker.
+    """
+    if not any(name in source for name in catalogs):
+        return AdaptedText(source, source, markers)
+    reader = _Reader(catalogs)
+    for piece in _PIECES.finditer(source):
+        reader.read_catalog(piece)
+    return _edited(source, reader.edits, markers)
+
+
+def adapt_text(source: str, catalogs: Mapping[str, str] = MappingProxyType({})) -> AdaptedText:
+    """Returns a driver's text in Spark's spelling; `catalogs` as in :func:`adapt_catalogs`."""
     defines = _DEFINITION.match(source)
     if defines is None and not _ADAPTED.search(source):
         return AdaptedText(source, source)
-    reader = _Reader()
+    reader = _Reader(catalogs)
     for piece in _PIECES.finditer(source):
         reader.read(piece)
     edits = reader.edits
     if defines is not None:
         edits = sorted([*edits, *_type_edits(source, defines)], key=lambda edit: edit.start)
+    return _edited(source, edits, reader.markers)
+
+
+def _edited(source: str, edits: list[_Edit], markers: int) -> AdaptedText:
     pieces, done = [], 0
     for edit in edits:
         pieces += [source[done : edit.start], edit.text]
         done = edit.end
-    return AdaptedText("".join([*pieces, source[done:]]), source, reader.markers, tuple(edits))
+    return AdaptedText("".join([*pieces, source[done:]]), source, markers, tuple(edits))
 
 
 def defines_columns(text: str) -> bool:

@@ -52,7 +52,7 @@ class _Recorded:
     def receive(self, message: bytes) -> Challenge | Accepted:
         if self.mechanism is Mechanism.PLAIN:
             self._user = _user_of(message)
-        elif self.mechanism is Mechanism.SCRAM and self._user is None:
+        elif self.mechanism in (Mechanism.SCRAM, Mechanism.SCRAM_PLUS) and self._user is None:
             self._user = message.partition(b"\0")[0].decode("utf-8", "replace")
         try:
             answer = self.exchange.receive(message)

@@ -175,8 +175,8 @@ class Chain:
         return (Mechanism.PLAIN, *([Mechanism.BEARER] if has_tokens else []), *by_certificate)
 
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
-        if mechanism is Mechanism.SCRAM:
-            return _Scram(self, peer)
+        if mechanism in (Mechanism.SCRAM, Mechanism.SCRAM_PLUS):
+            return _Scram(self, peer, is_bound=mechanism is Mechanism.SCRAM_PLUS)
         return _OneMessage(self, mechanism, peer)
 
     def mechanism_for(self, user: str, peer: Peer) -> Mechanism:
@@ -369,7 +369,7 @@ class _OneMessage:
                 return Accepted(self.chain.authenticate(None, message.decode("latin-1"), self.peer))
             case Mechanism.EXTERNAL:
                 return Accepted(self.chain.authenticate(message.decode("utf-8", "replace"), "", self.peer))
-            case Mechanism.ANONYMOUS | Mechanism.SCRAM:
+            case Mechanism.ANONYMOUS | Mechanism.SCRAM | Mechanism.SCRAM_PLUS:
                 raise CredentialsRefused()
             case _:
                 assert_never(self.mechanism)
@@ -381,6 +381,7 @@ class _Scram:
 
     chain: Chain
     peer: Peer
+    is_bound: bool = False
     _user: str | None = None
     _verifier: Verifier | None = None
     _exchange: ScramExchange | None = None
@@ -400,7 +401,7 @@ class _Scram:
             raise CredentialsRefused()
         self._user = user.decode("utf-8", "replace")
         self._verifier = users.verifier(self._user)
-        self._exchange = ScramExchange(self._verifier)
+        self._exchange = ScramExchange(self._verifier, self.peer.end_point, is_bound=self.is_bound)
         return self._exchange.begin(first)
 
     def _finish(self, message: bytes) -> Accepted:

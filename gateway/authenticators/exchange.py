@@ -12,6 +12,7 @@ A mechanism's messages are the same on every front end:
     BEARER      a token (RFC 6750)
     EXTERNAL    authzid (RFC 4422): the connection's certificate identifies the client
     SCRAM       the user's name NUL client-first-message, then client-final-message (RFC 7677), for PostgreSQL's clients
+    SCRAM_PLUS  the same, bound to the TLS connection
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Mechanism(StrEnum):
     BEARER = "BEARER"
     EXTERNAL = "EXTERNAL"
     SCRAM = "SCRAM-SHA-256"
+    SCRAM_PLUS = "SCRAM-SHA-256-PLUS"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ class Peer:
     """A client at an IP address; `is_encrypted` means that nobody on the network can read its messages.
 
     `certificate_names` are its certificate's names, as `gateway/process/tls.py` spells them; empty without a
-    certificate.
+    certificate. `end_point` is the connection's channel binding `tls-server-end-point` (RFC 5929), if it has one.
     """
 
     address: str
     is_encrypted: bool = False
     certificate_names: tuple[str, ...] = ()
+    end_point: bytes = b""
 
     @property
     def is_loopback(self) -> bool:

@@ -24,8 +24,13 @@ _MESSAGE_BYTES_MAX = 2048
 _VERIFIER = re.compile(
     r"SCRAM-SHA-256\$([1-9][0-9]{2,6}):([A-Za-z0-9+/=]{8,88})\$([A-Za-z0-9+/]{43}=):([A-Za-z0-9+/]{43}=)"
 )
-# `n` or `y`: no channel binding; an authorization id is not supported, and the name is ignored (PostgreSQL).
-_FIRST = re.compile(rb"(?P<header>[ny],,)(?P<bare>n=[^,]*,r=(?P<nonce>[\x21-\x2b\x2d-\x7e]{1,256}))")
+# The channel binding that is supported; RFC 5929 defines others.
+BINDING_TYPE = "tls-server-end-point"
+# `n`: the client binds no channel, `y`: it believes that the server binds none. An authorization id is not supported,
+# and the name is ignored (PostgreSQL).
+_FIRST = re.compile(
+    rb"(?P<header>(?P<binds>n|y|p=[A-Za-z0-9.-]+),,)(?P<bare>n=[^,]*,r=(?P<nonce>[\x21-\x2b\x2d-\x7e]{1,256}))"
+)
 _FINAL = re.compile(rb"(?P<bare>c=(?P<binding>[A-Za-z0-9+/=]*),r=(?P<nonce>[^,]*)),p=(?P<proof>[A-Za-z0-9+/]{43}=)")
 
 
@@ -74,10 +79,15 @@ def decoy_verifier(key: bytes, user: str) -> Verifier:
 
 
 class ScramExchange:
-    """One client's exchange with two messages, after which the client has proved its password."""
+    """One client's exchange with two messages, after which the client has proved its password.
 
-    def __init__(self, verifier: Verifier) -> None:
+    `end_point` is the channel binding that the connection offers, if it offers one. With `is_bound` the client has
+    chosen it, and both messages have to name it: another server in between has another certificate.
+    """
+
+    def __init__(self, verifier: Verifier, end_point: bytes = b"", *, is_bound: bool = False) -> None:
         self._verifier = verifier
+        self._end_point, self._is_bound = end_point, is_bound
         self._nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES))
         self._header = self._transcript = b""
 
@@ -85,7 +95,8 @@ class ScramExchange:
         """Returns the response to the client's first message. Raises :class:`MalformedExchange`."""
         first = _FIRST.fullmatch(message) if len(message) <= _MESSAGE_BYTES_MAX else None
         if first is None:
-            raise MalformedExchange("the first message is malformed, or requests channel binding")
+            raise MalformedExchange("the first message is malformed")
+        self._ensure_binding(first["binds"].decode())
         self._header, self._nonce = first["header"], first["nonce"] + self._nonce
         salt = base64.b64encode(self._verifier.salt)
         answer = b"r=%s,s=%s,i=%d" % (self._nonce, salt, self._verifier.iterations)
@@ -99,8 +110,10 @@ class ScramExchange:
         final = _FINAL.fullmatch(message) if len(message) <= _MESSAGE_BYTES_MAX else None
         if final is None:
             raise MalformedExchange("the final message is malformed")
-        is_bound = final["binding"] == base64.b64encode(self._header)
-        if not is_bound or not hmac.compare_digest(final["nonce"], self._nonce):
+        binding = self._header + (self._end_point if self._is_bound else b"")
+        if not hmac.compare_digest(final["binding"], base64.b64encode(binding)):
+            raise MalformedExchange("the channel binding is not that of this connection")
+        if not hmac.compare_digest(final["nonce"], self._nonce):
             raise MalformedExchange("the final message does not belong to the first one")
         transcript = self._transcript + final["bare"]
         signature = hmac.digest(self._verifier.stored_key, transcript, "sha256")
@@ -109,6 +122,16 @@ class ScramExchange:
         if not hmac.compare_digest(hashlib.sha256(client_key).digest(), self._verifier.stored_key):
             return None
         return b"v=" + base64.b64encode(hmac.digest(self._verifier.server_key, transcript, "sha256"))
+
+    def _ensure_binding(self, binds: str) -> None:
+        """Raises :class:`MalformedExchange` if the client's flag is not that of the mechanism."""
+        if self._is_bound and (binds != f"p={BINDING_TYPE}" or not self._end_point):
+            raise MalformedExchange(f"the channel binding is not {BINDING_TYPE}")
+        if not self._is_bound and binds.startswith("p"):
+            raise MalformedExchange(f"channel binding requires the mechanism {NAME}-PLUS")
+        if not self._is_bound and binds == "y" and self._end_point:
+            # Somebody has removed the mechanism from the server's list (RFC 5802, section 6).
+            raise MalformedExchange("the client has not seen that the server supports channel binding")
 
 
 def _prepare(password: str) -> str:

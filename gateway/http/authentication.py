@@ -50,7 +50,7 @@ def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -
                     "the credentials of the scheme Basic are not base64 of user:password in UTF-8."
                 )
             message = plain_message(*parts)
-        case Mechanism.ANONYMOUS | Mechanism.BEARER | Mechanism.EXTERNAL | Mechanism.SCRAM:
+        case Mechanism.ANONYMOUS | Mechanism.BEARER | Mechanism.EXTERNAL | Mechanism.SCRAM | Mechanism.SCRAM_PLUS:
             message = credentials.strip().encode("latin-1")
         case _:
             assert_never(mechanism)

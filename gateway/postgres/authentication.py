@@ -1,8 +1,9 @@
 """The authentication messages: the exchange of the user's mechanism.
 
-SCRAM-SHA-256 for users whose password has a verifier; the password in clear text, which may also be a token, for
-others. Clear text is only requested on a connection that takes secrets (TLS, or this machine). The name in the
-exchange is ignored: the user is the one of the startup packet.
+SCRAM-SHA-256 for users whose password has a verifier, over TLS also SCRAM-SHA-256-PLUS, which is bound to the server's
+certificate; the password in clear text, which may also be a token, for others. Clear text is only requested on a
+connection that takes secrets (TLS, or this machine). The name in the exchange is ignored: the user is the one of the
+startup packet.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def authenticate(stream: ByteStream, authenticator: Authenticator, user: str, pe
             stream.write((authentication(_CLEAR_TEXT),))
             password = Reader(_read(stream)).text()
             identity = log_in(authenticator, Mechanism.PLAIN, plain_message(user, password), peer)
-        case Mechanism.SCRAM:
+        case Mechanism.SCRAM | Mechanism.SCRAM_PLUS:
             identity = _scram(stream, authenticator, user, peer)
         case _:
             assert_never(mechanism)
@@ -43,13 +44,15 @@ def authenticate(stream: ByteStream, authenticator: Authenticator, user: str, pe
 
 
 def _scram(stream: ByteStream, authenticator: Authenticator, user: str, peer: Peer) -> Identity:
-    stream.write((authentication(_SASL, string(Mechanism.SCRAM) + b"\0"),))
+    offered = [Mechanism.SCRAM_PLUS, Mechanism.SCRAM] if peer.end_point else [Mechanism.SCRAM]
+    stream.write((authentication(_SASL, b"".join(map(string, offered)) + b"\0"),))
     reader = Reader(_read(stream))
-    if reader.text() != Mechanism.SCRAM:
-        raise AuthenticationFailed(f"the client has chosen another mechanism than {Mechanism.SCRAM}.")
+    chosen = reader.text()
+    if chosen not in offered:
+        raise AuthenticationFailed(f"the client has chosen another mechanism than {' or '.join(offered)}.")
     length = reader.int32()
     first = reader.take(length) if length >= 0 else b""
-    exchange = authenticator.begin(Mechanism.SCRAM, peer)
+    exchange = authenticator.begin(Mechanism(chosen), peer)
     answer = exchange.receive(user.encode() + b"\0" + first)
     if not isinstance(answer, Challenge):
         raise AuthenticationFailed("the exchange ended too early.")

@@ -6,10 +6,12 @@ Numbers are in network byte order, dates and timestamps count from 2000-01-01. A
 
 from __future__ import annotations
 
+import itertools
 import re
 import struct
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +39,9 @@ from gateway.postgres.types import (
     PgType,
 )
 
+# Numbers without a sign, of 32 or 64 bits.
+_Unsigned: TypeAlias = npt.NDArray[Any]
+_Kind: TypeAlias = type[Any]
 _EPOCH_DAYS = 10_957
 _EPOCH_MICROS = 946_684_800_000_000
 _DAY_MICROS = 86_400_000_000
@@ -52,8 +57,10 @@ _DTYPES: Mapping[int, tuple[str, pa.DataType]] = MappingProxyType(
 )
 _NEGATIVE = 0x4000
 _BASE, _DIGITS = 10_000, 4
-# The largest power of ten in an int64.
-_POWER_MAX = 18
+_HEADER_FIELDS = 4
+# The largest power of ten in an int64, and in 32 bits.
+_POWER_MAX, _UINT32_POWER_MAX = 18, 8
+_UINT32_MAX = 0xFFFFFFFF
 _INTERVAL = struct.Struct(">qii")
 _ARRAY_HEADER = struct.Struct(">iiiii")
 _EMPTY_ARRAY = struct.Struct(">iii")
@@ -117,28 +124,29 @@ def _numerics(values: pa.Array) -> Cells:
     if scale < 0 or (values.null_count and not _fits(values, words)):
         return _wide_numerics(values)
     # The absolute value of the least number is itself, which is right as an unsigned number.
-    absolute = np.abs(low).astype(np.uint64)
-    groups = _groups(absolute, scale)
-    whole_groups = groups.shape[1] - -(-scale // _DIGITS)
-    has_digit = groups != 0
-    count = groups.shape[1]
-    is_zero = ~has_digit.any(axis=1)
-    first = np.argmax(has_digit, axis=1)
-    last = count - 1 - np.argmax(has_digit[:, ::-1], axis=1)
-    places = np.arange(count)
-    is_sent = (places >= first[:, None]) & (places <= last[:, None]) & ~is_zero[:, None]
-    header = np.empty((len(values), 4), np.int64)
-    header[:, 0] = is_sent.sum(axis=1)
-    header[:, 1] = np.where(is_zero, 0, whole_groups - 1 - first)
-    header[:, 2] = np.where(low < 0, _NEGATIVE, 0)
-    header[:, 3] = scale
-    matrix = np.concatenate([header, groups.astype(np.int64)], axis=1)
-    mask = np.concatenate([np.ones((len(values), 4), bool), is_sent], axis=1)
+    groups = _groups(np.abs(low).astype(np.uint64), scale)
+    count, whole = len(groups), len(groups) - -(-scale // _DIGITS)
+    is_digit = [group != 0 for group in groups]
+    # From the first digit on, and up to the last one.
+    begun = list(itertools.accumulate(is_digit, np.logical_or))
+    ahead = list(itertools.accumulate(reversed(is_digit), np.logical_or))[::-1]
+    content = np.empty((len(values), _HEADER_FIELDS + count), ">i2")
+    is_sent = np.ones(content.shape, bool)
+    sent, first = np.zeros(len(values), np.int16), np.full(len(values), count, np.int16)
+    for place, group in enumerate(groups):
+        content[:, _HEADER_FIELDS + place] = group
+        both = begun[place] & ahead[place]
+        is_sent[:, _HEADER_FIELDS + place] = both
+        sent += both
+        first -= begun[place]
+    content[:, 0] = sent
+    content[:, 1] = np.where(sent == 0, 0, np.int16(whole - 1) - first)
+    content[:, 2] = np.where(low < 0, _NEGATIVE, 0)
+    content[:, 3] = scale
     offsets = np.zeros(len(values) + 1, np.int32)
-    np.cumsum(mask.sum(axis=1) * 2, out=offsets[1:])
-    content = matrix[mask].astype(">i2").tobytes()
-    found = pa.Array.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(content)])
-    return VariableCells(_with_nulls(found, values))
+    np.cumsum((sent + np.int32(_HEADER_FIELDS)) * 2, out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content[is_sent])]
+    return VariableCells(_with_nulls(pa.Array.from_buffers(pa.binary(), len(values), buffers), values))
 
 
 def _fits(values: pa.Array, words: npt.NDArray[np.int64]) -> bool:
@@ -146,27 +154,39 @@ def _fits(values: pa.Array, words: npt.NDArray[np.int64]) -> bool:
     return bool(np.array_equal(words[valid, 1], words[valid, 0] >> 63))
 
 
-def _groups(absolute: npt.NDArray[np.uint64], scale: int) -> npt.NDArray[np.int64]:
+def _groups(absolute: npt.NDArray[np.uint64], scale: int) -> list[_Unsigned]:
     """Returns the digits to the base 10,000: those before the point, and those after it."""
-    size = np.uint64(10**scale) if scale <= _POWER_MAX else None
-    whole = absolute // size if size is not None else np.zeros_like(absolute)
-    fraction = absolute % size if size is not None else absolute
-    fraction_groups = -(-scale // _DIGITS)
-    largest = int(whole.max()) if len(whole) else 0
-    whole_groups = -(-len(str(largest)) // _DIGITS)
-    found = np.zeros((len(absolute), whole_groups + fraction_groups), np.int64)
-    for place in range(whole_groups):
-        power = np.uint64(10 ** (_DIGITS * (whole_groups - 1 - place)))
-        found[:, place] = whole // power % np.uint64(_BASE)
-    for place in range(fraction_groups):
-        exponent = scale - _DIGITS * (place + 1)
-        if exponent > _POWER_MAX:
-            continue
-        if exponent >= 0:
-            digits = fraction // np.uint64(10**exponent) % np.uint64(_BASE)
-        else:  # the last group has fewer digits
-            digits = fraction % np.uint64(10 ** (_DIGITS + exponent)) * np.uint64(10**-exponent)
-        found[:, whole_groups + place] = digits
+    largest = int(absolute.max()) if len(absolute) else 0
+    # Division of numbers with 32 bits takes half the time.
+    kind: _Kind = np.uint32 if largest <= _UINT32_MAX and scale <= _UINT32_POWER_MAX else np.uint64
+    numbers: _Unsigned = absolute.astype(kind)
+    if scale <= _POWER_MAX:
+        whole, fraction = np.divmod(numbers, kind(10**scale)) if scale else (numbers, None)
+    else:
+        whole, fraction = np.zeros_like(numbers), numbers
+    largest_whole = largest // 10**scale
+    whole_groups = -(-len(str(largest_whole)) // _DIGITS)
+    found: list[_Unsigned] = []
+    for place in range(whole_groups - 1, -1, -1):
+        digits = whole // kind(_BASE**place) if place else whole
+        found.append(digits % kind(_BASE) if place < whole_groups - 1 else digits)
+    for place in range(-(-scale // _DIGITS)):
+        assert fraction is not None
+        found.append(_fraction_group(fraction, scale - _DIGITS * (place + 1), kind, is_first=place == 0))
+    return found
+
+
+def _fraction_group(fraction: _Unsigned, exponent: int, kind: _Kind, *, is_first: bool) -> _Unsigned:
+    """Returns four digits of fractions, the last of which has the place `exponent` from the right; a negative one
+    means that the last group has fewer digits.
+    """
+    if exponent > _POWER_MAX:
+        return np.zeros_like(fraction)
+    if exponent >= 0:
+        digits = fraction // kind(10**exponent) if exponent else fraction
+        return digits if is_first and exponent + _DIGITS <= _POWER_MAX else digits % kind(_BASE)
+    digits = fraction if is_first else fraction % kind(10 ** (_DIGITS + exponent))
+    found: _Unsigned = digits * kind(10**-exponent)
     return found
 
 

@@ -8,13 +8,16 @@ is gone, and a cancel request, end the statement.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, assert_never
 
+import pyarrow as pa
+
 from catalog.conditions import (
+    BoundValuesMismatch,
     NotInTransactionBlock,
     NoTransactionBlock,
     PostgresFeatureNotSupported,
@@ -24,6 +27,8 @@ from catalog.conditions import (
     SessionCursorNotFound,
     TableNotFound,
     TooManyPreparedObjects,
+    TransactionModeTooLate,
+    TransactionReadOnly,
 )
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
@@ -32,26 +37,44 @@ from engine.runtime.request import SqlDialect, StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.settings import TIME_ZONE as ENGINE_ZONE
 from engine.runtime.statement import Statement, StatementClass
+from engine.spool.spooled_rows import SpooledRows
 from engine.sql.postgres.scopes import CatalogSession
 from engine.sql.postgres_text import SPARK_TYPES, InsertText
+from engine.staged_rows import StagedRows, can_stage
 from engine.statements.session.statement import ResetSetting, SetSetting, UseSchema
 from gateway.postgres import commands as c
-from gateway.postgres.blocks import Block, BlockState
+from gateway.postgres.blocks import Block, BlockState, reading_only
 from gateway.postgres.client_catalog import ClientCatalog, catalog_columns
 from gateway.postgres.cursors import Cursor, fetched
+from gateway.postgres.encode import RowEncoder
+from gateway.postgres.errors import positions_in
 from gateway.postgres.fixed_answers import FIXED_TYPES, Answers, columns_of_calls
-from gateway.postgres.inference import Inference
+from gateway.postgres.inference import Inference, literal_values
+from gateway.postgres.parameters import parameter
 from gateway.postgres.results import (
     FixedResult,
     OperationResult,
     Result,
     completed,
     completion_tag,
+    leading_words,
     texts_result,
 )
-from gateway.postgres.settings import SEARCH_PATH, TIME_ZONE, VERSION_TEXT, Parameters
-from gateway.postgres.staged_rows import StagedRows, can_stage
-from gateway.postgres.statements import Prepared, SentStatement, read_statement
+from gateway.postgres.settings import (
+    APPLICATION_NAME,
+    DEFERRABLE,
+    ISOLATION,
+    READ_ONLY,
+    SEARCH_PATH,
+    TIME_ZONE,
+    TRANSACTION_MODES,
+    VERSION_TEXT,
+    Parameters,
+    SetValues,
+    default_of,
+    find_parameter,
+)
+from gateway.postgres.statements import Prepared, SentStatement, TextSettings, read_statement
 from gateway.postgres.types import TEXT, TYPES, Column, pg_type
 from gateway.postgres.writing import Target, prepare_target, write_rows
 from gateway.registry import Registry
@@ -61,18 +84,22 @@ from gateway.sessions.session import Origin, Session
 
 STATEMENTS_MAX, CURSORS_MAX = 5_000, 50
 _WAIT_S = 1.0
+_SELECT = "SELECT "
 _PATH_WITHOUT_EFFECT = frozenset({"$user", "public", "pg_catalog", ""})
 
 
 @dataclass(slots=True)
 class Opening:
-    """A connection's login, client, catalog, parameters and dialect."""
+    """A connection's login, client, catalog, parameters and dialect; `database` is the name by which the client
+    requested the catalog, if it has another one.
+    """
 
     identity: Identity
     origin: Origin
     catalog: str | None
     parameters: Parameters
     dialect: SqlDialect = SqlDialect.SPARK
+    database: str = ""
 
 
 @dataclass(slots=True)
@@ -95,8 +122,7 @@ class Client:
     _running: Operation | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _mark: object = None
-    _before_block: dict[str, str] = field(default_factory=dict)
-    _local: bool = False
+    _before_block: SetValues = field(default_factory=SetValues)
 
     def __post_init__(self) -> None:
         self._open()
@@ -136,7 +162,9 @@ class Client:
 
     def read(self, text: str, whole: str, offset: int = 0) -> SentStatement:
         """Reads one statement of the text `whole`."""
-        return read_statement(text, whole, offset, self.answers, self.opening.dialect)
+        opening = self.opening
+        catalogs = {opening.database: self.session.engine_session.current_catalog} if opening.database else {}
+        return read_statement(text, whole, offset, self.answers, TextSettings(opening.dialect, catalogs))
 
     def run(self, statement: SentStatement, parameters: Sequence[Parameter] = ()) -> Result:
         """Starts a statement; returns its result. Raises its error."""
@@ -144,16 +172,22 @@ class Client:
             self.block.ensure_live()
         if statement.command is not None:
             return self._command(statement.command, statement)
+        self._ensure_may_change(statement)
         if statement.calls:
             return self._answer_calls(statement)
         if statement.may_be_of_catalog and (result := self._answer_from_catalog(statement, parameters)) is not None:
             return result
+        self.block.has_run = True
         if statement.insert is not None and self.block.is_open and can_stage(parameters):
             return self.stage(statement, parameters)
         return self.execute(statement, parameters)
 
     def execute(self, statement: SentStatement, parameters: Sequence[Parameter] = ()) -> Result:
         """Runs a statement of the engine. In a block, a change waits at its commit for the block's end."""
+        with positions_in(statement.sent):
+            return self._execute(statement, parameters)
+
+    def _execute(self, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
         if statement.kind not in (StatementClass.READ, StatementClass.METADATA):
             self.inference.forget()
             self.catalog.forget()
@@ -172,9 +206,11 @@ class Client:
 
     def _wanted(self, *, streams: bool, dialect: SqlDialect = SqlDialect.SPARK) -> WantedResult:
         block = self.block if self.block.is_open else None
+        is_read_only = self.parameters.is_read_only
 
         def within(request: StatementRequest) -> StatementRequest:
             request = replace(request, dialect=dialect)
+            request = reading_only(request) if is_read_only else request
             return request if block is None else block.within(request)
 
         return WantedResult(streams=streams, block=None if block is None else block.engine, within=within)
@@ -242,13 +278,13 @@ class Client:
         self._await(operation)
         self.session.forget(operation)
 
-    def changed_rows(self, text: str, parameters: Sequence[Parameter]) -> int:
-        """Runs a statement that changes rows; returns their number. Raises its error."""
+    def changed_rows(self, text: str, parameters: Sequence[Parameter], rows: tuple[SpooledRows, ...] = ()) -> int:
+        """Runs a statement that changes rows, and may read `rows`; returns their number. Raises its error."""
         operation = self.session.execute(
             text,
             parameters=parameters,
             timeout_s=self.parameters.statement_timeout_s,
-            wanted=self._wanted(streams=False),
+            wanted=replace(self._wanted(streams=False), rows=rows),
         )
         if (waiting := self._await_change(operation)) is not None:
             return waiting.rows_modified or 0
@@ -359,20 +395,22 @@ class Client:
 
     def _command(self, command: c.Command, statement: SentStatement) -> Result:
         match command:
-            case c.Begin():
-                return self._begin()
+            case c.Begin(modes):
+                return self._begin(modes)
+            case c.SetTransaction(modes, is_default):
+                return self._set_modes(modes, is_default=is_default)
             case c.Commit():
                 return self._commit(command)
             case c.Rollback():
                 return self._rollback(command)
             case c.Savepoint(name):
-                self.block.save(name)
+                self.block.save(name, self.parameters.snapshot())
                 return completed("SAVEPOINT")
             case c.ReleaseSavepoint(name):
                 self.block.release(name)
                 return completed("RELEASE")
             case c.RollbackToSavepoint(name):
-                self.block.roll_back_to(name)
+                self._restore(self.block.roll_back_to(name))
                 return completed("ROLLBACK")
             case c.SetParameter():
                 return self._set(command)
@@ -397,40 +435,97 @@ class Client:
             case _:
                 assert_never(command)
 
-    def _begin(self) -> Result:
-        if self.block.is_open:
-            self.notices.append("there is already a transaction in progress")
+    def begin_query(self) -> None:
+        """Begins a block for the statements of one simple query, if there is none."""
+        if not self.block.is_open:
+            self._open_block(is_implicit=True)
+
+    def commit_query(self) -> None:
+        """Commits the block that a simple query has begun, unless BEGIN has made it the client's. Raises its error."""
+        if self.block.is_implicit:
+            self._commit_block()
+
+    def abandon_query(self) -> None:
+        """Drops what a simple query has done in the block that it has begun."""
+        if self.block.is_implicit:
+            self._restore(self._before_block)
+            self._end_block()
+
+    def _open_block(self, *, is_implicit: bool = False) -> None:
+        self._before_block = self.parameters.snapshot()
+        self.block.begin(is_implicit=is_implicit)
+
+    def _begin(self, modes: c.Modes) -> Result:
+        if not self.block.is_open:
+            self._open_block()
+        elif self.block.is_implicit:  # the statements before it belong to the block too
+            self.block.is_implicit = False
         else:
-            self._before_block, self._local = self.parameters.snapshot(), False
-            self.block.begin()
+            self.notices.append("there is already a transaction in progress")
+        self._set_modes(modes)
         return completed("BEGIN")
+
+    def _set_modes(self, modes: c.Modes, *, is_default: bool = False) -> Result:
+        """Sets the modes of the transaction, or of later ones."""
+        if not self.block.is_open and not is_default:
+            self.notices.append("SET TRANSACTION can only be used in transaction blocks")
+            return completed("SET")
+        given = zip(TRANSACTION_MODES, (modes.isolation, modes.is_read_only, modes.is_deferrable), strict=True)
+        for name, value in given:
+            if value is not None:
+                text = value if isinstance(value, str) else "on" if value else "off"
+                self._set(c.SetParameter(default_of(name) if is_default else name, text))
+        return completed("SET")
+
+    def _ensure_may_change(self, statement: SentStatement) -> None:
+        """Raises `TransactionReadOnly` for a statement that certainly changes something in a read-only transaction; the
+        others are checked by what they access.
+        """
+        if statement.kind in (StatementClass.WRITE, StatementClass.MAINTENANCE):
+            self.ensure_not_read_only(" ".join(leading_words(statement.text)).strip())
+
+    def ensure_not_read_only(self, title: str) -> None:
+        """Raises `TransactionReadOnly` in a read-only transaction."""
+        if self.parameters.is_read_only:
+            raise TransactionReadOnly(title)
 
     def _commit(self, command: c.Commit) -> Result:
         if self.block.state is BlockState.FAILED:
             return self._rollback(c.Rollback(command.chains))
-        if not self.block.is_open:
+        if not self.block.is_open or self.block.is_implicit:
             self.notices.append("there is no transaction in progress")
-            return completed("COMMIT")
+        modes = self._modes()
+        if self.block.is_open:
+            self._commit_block()
+        return self._chain("COMMIT", modes, chains=command.chains)
+
+    def _commit_block(self) -> None:
         try:
             self.write_staged_rows()
             self._commit_change()
         finally:
-            if self._local:
-                self._restore(self._before_block)
+            before = self.parameters.snapshot()
+            self.parameters.end_transaction()
+            self._apply(before)
             self._end_block()
-        return self._chain("COMMIT", chains=command.chains)
 
     def _rollback(self, command: c.Rollback) -> Result:
-        if not self.block.is_open:
+        if not self.block.is_open or self.block.is_implicit:
             self.notices.append("there is no transaction in progress")
-        else:
+        modes = self._modes()
+        if self.block.is_open:
             self._restore(self._before_block)
             self._end_block()
-        return self._chain("ROLLBACK", chains=command.chains)
+        return self._chain("ROLLBACK", modes, chains=command.chains)
 
-    def _chain(self, tag: str, *, chains: bool) -> Result:
+    def _modes(self) -> c.Modes:
+        get = self.parameters.get
+        return c.Modes(get(ISOLATION), get(READ_ONLY) == "on", get(DEFERRABLE) == "on")
+
+    def _chain(self, tag: str, modes: c.Modes, *, chains: bool) -> Result:
+        """Begins the next block, with the modes of the one before it, if COMMIT or ROLLBACK has requested it."""
         if chains:
-            self._begin()
+            self._begin(modes)
         return completed(tag)
 
     def _end_block(self) -> None:
@@ -444,42 +539,53 @@ class Client:
     # --------------------------------------------------------------------------------------------------- settings
 
     def _set(self, command: c.SetParameter) -> Result:
-        before = self.parameters.snapshot()
-        name = command.name
-        if command.value is None:
-            self.parameters.reset(name)
-        else:
-            self.parameters.set(name, command.value)
+        name, before = find_parameter(command.name).name, self.parameters.snapshot()
+        is_mode = name in TRANSACTION_MODES
+        if command.is_local and not self.block.is_open:
+            self.notices.append("SET LOCAL can only be used in transaction blocks")
+            return completed("SET")
+        if is_mode and not self.block.is_open:
+            return completed("SET")
+        if is_mode and self.block.has_run:
+            self._ensure_may_set(name, command.value)
+        self.parameters.set(name, command.value, is_local=command.is_local or is_mode)
         try:
             self._apply(before)
         except SqlError:
             self.parameters.restore(before)
             raise
-        self._local = self._local or command.is_local
         return completed("SET")
 
-    def _restore(self, values: Mapping[str, str]) -> None:
+    def _ensure_may_set(self, name: str, value: str | None) -> None:
+        """Raises `TransactionModeTooLate` for a mode that a transaction with a query cannot change any more."""
+        if name == ISOLATION and value != self.parameters.get(ISOLATION):
+            raise TransactionModeTooLate("The isolation level")
+        if name == READ_ONLY and value == "off" and self.parameters.is_read_only:
+            raise TransactionModeTooLate("READ WRITE")
+
+    def _restore(self, values: SetValues) -> None:
         before = self.parameters.snapshot()
         if before != values:
             self.parameters.restore(values)
             self._apply(before)
 
-    def _apply(self, before: Mapping[str, str]) -> None:
-        """Applies changed parameters that the engine has too."""
-        zone, path = self.parameters.get(TIME_ZONE), self.parameters.get(SEARCH_PATH)
-        known = Parameters(self.parameters.initial)
-        known.restore(before)
-        if zone != known.get(TIME_ZONE):
-            self.call(SetSetting(key=ENGINE_ZONE, value=zone))
-        if path != known.get(SEARCH_PATH) and (schema := _first_schema(path)):
+    def _apply(self, before: SetValues) -> None:
+        """Applies changed parameters that the session has too."""
+        parameters = self.parameters
+        if parameters.has_changed(TIME_ZONE, before):
+            self.call(SetSetting(key=ENGINE_ZONE, value=parameters.get(TIME_ZONE)))
+        if parameters.has_changed(SEARCH_PATH, before) and (schema := _first_schema(parameters.get(SEARCH_PATH))):
             self.call(UseSchema(parts=(schema,), schema_only=True))
+        if parameters.has_changed(APPLICATION_NAME, before):
+            name = parameters.get(APPLICATION_NAME) or None
+            self.opening.origin = self.session.origin = replace(self.session.origin, user_agent=name)
 
     def _reset(self, name: str) -> Result:
         before = self.parameters.snapshot()
         if name:
-            self.parameters.reset(name)
+            self.parameters.set(name, None)
         else:
-            self.parameters.restore({})
+            self.parameters.restore(SetValues())
             if self.session.engine_session.state_mark is not self._mark:
                 self.call(ResetSetting(key=None))
                 self.call(SetSetting(key=ENGINE_ZONE, value=self.parameters.get(TIME_ZONE)))
@@ -532,7 +638,7 @@ class Client:
                 raise NotInTransactionBlock("DISCARD ALL")
             self.cursors.clear()
             self.statements.clear()
-            self.parameters.restore({})
+            self.parameters.restore(SetValues())
             old = self.session
             self.catalog.close()
             self._open()
@@ -583,10 +689,9 @@ class Client:
                 oids = [_named_oid(one) for one in types]
                 self.prepare(name, Prepared(inner, oids))
                 return completed("PREPARE")
-            case c.ExecutePrepared(name, arguments):
+            case c.ExecutePrepared(name):
                 prepared = self.prepared(name)
-                values = self.inference.values(arguments, prepared.oids) if arguments else ()
-                return self.run(prepared.statement, values)
+                return self.run(prepared.statement, self._arguments(command, prepared, at))
             case c.Deallocate(name):
                 if name:
                     self.prepared(name)
@@ -597,6 +702,35 @@ class Client:
             case _:
                 assert_never(command)
 
+    def _arguments(self, command: c.ExecutePrepared, prepared: Prepared, at: SentStatement) -> Sequence[Parameter]:
+        """Returns the values of EXECUTE. Raises `BoundValuesMismatch`."""
+        found = literal_values(command.arguments)
+        if found is None:
+            found = self._evaluated(command, at)
+        if len(found) != len(prepared.oids):
+            raise BoundValuesMismatch(len(found), len(prepared.oids))
+        self.infer(prepared)
+        values = [
+            parameter(value, 0, oid or kind, number)
+            for number, ((value, kind), oid) in enumerate(zip(found, prepared.oids, strict=True), 1)
+        ]
+        return prepared.with_limits(values)
+
+    def _evaluated(self, command: c.ExecutePrepared, at: SentStatement) -> list[tuple[bytes | None, int]]:
+        """Returns the values of expressions as texts, with their types, from a query of them."""
+        sent = at.sent
+        offset = sent.offset + command.offset - len(_SELECT)
+        statement = self.read(f"{_SELECT}{command.arguments}", sent.whole, offset)
+        result = self.execute(statement)
+        try:
+            columns = result.columns or ()
+            rows = result.page(1)
+            texts = RowEncoder(columns, [0] * len(columns), result.zone).texts(rows)
+            values = [text.cast(pa.binary())[0].as_py() for text in texts]
+            return [(value, column.type.oid) for value, column in zip(values, columns, strict=True)]
+        finally:
+            result.close()
+
     # ----------------------------------------------------------------------------------------------------- writes
 
     def stage(self, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
@@ -605,11 +739,15 @@ class Client:
         assert insert is not None
         if self.block.staged is None or not self.block.staged.is_for(insert):
             target = self._target(insert, statement.text, parameters)
-            self.begin_rows(target.name, StagedRows(insert.target, insert.columns, target.types))
+            self.begin_rows(target.name, self.new_rows(insert, target.types))
         assert self.block.staged is not None
-        rows = insert.row_count
-        self.block.staged.add(insert, statement.text, parameters, rows)
-        return completed(f"INSERT 0 {rows}")
+        self.block.staged.add(insert, statement.text, parameters)
+        return completed(f"INSERT 0 {insert.row_count}")
+
+    def new_rows(self, insert: InsertText, types: Sequence[str] = ()) -> StagedRows:
+        """Returns no rows yet for the table of `insert`, whose columns have these types."""
+        session = self.session
+        return StagedRows(insert.target, insert.columns, types, session.store.spool, session.principal)
 
     def _target(self, insert: InsertText, text: str, parameters: Sequence[Parameter]) -> Target:
         with self._created_tables():

@@ -20,8 +20,27 @@ _FLAGS = re.IGNORECASE | re.DOTALL | re.VERBOSE
 
 
 @dataclass(frozen=True, slots=True)
+class Modes:
+    """The modes of a transaction, each None if it is not given."""
+
+    isolation: str | None = None
+    is_read_only: bool | None = None
+    is_deferrable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Begin:
     """BEGIN, START TRANSACTION."""
+
+    modes: Modes = Modes()
+
+
+@dataclass(frozen=True, slots=True)
+class SetTransaction:
+    """SET TRANSACTION; with `is_default` SET SESSION CHARACTERISTICS, for later transactions."""
+
+    modes: Modes
+    is_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +104,9 @@ class NoEffect:
 
 @dataclass(frozen=True, slots=True)
 class Declare:
-    """DECLARE … CURSOR: `offset` is the place of `query` in the text."""
+    """DECLARE … CURSOR: `offset` is the place of `query` in the text. Without NO SCROLL the cursor can move backward,
+    since its rows are held.
+    """
 
     name: str
     query: str
@@ -126,10 +147,11 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class ExecutePrepared:
-    """EXECUTE with its arguments as SQL."""
+    """EXECUTE with its arguments as SQL, which begin at `offset` of the text."""
 
     name: str
     arguments: str
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +184,9 @@ class Copy:
 
 
 Command = (
-    Begin | Commit | Rollback | Savepoint | ReleaseSavepoint | RollbackToSavepoint | SetParameter | ResetParameter
-    | ShowParameter | NoEffect | Declare | Fetch | CloseCursor | Prepare | ExecutePrepared | Deallocate | Discard | Copy
+    Begin | SetTransaction | Commit | Rollback | Savepoint | ReleaseSavepoint | RollbackToSavepoint | SetParameter
+    | ResetParameter | ShowParameter | NoEffect | Declare | Fetch | CloseCursor | Prepare | ExecutePrepared | Deallocate
+    | Discard | Copy
 )  # fmt: skip
 _Make = Callable[[re.Match[str]], Command | None]
 
@@ -229,7 +252,7 @@ _ENGINE_SHOWS = frozenset(
 
 def _declare(found: re.Match[str]) -> Command:
     options = found["options"].upper().split()
-    can_scroll = "SCROLL" in options and "NO" not in options
+    can_scroll = "NO" not in options
     holds = (found["hold"] or "").upper().split()[:1] == ["WITH"]
     is_binary = "BINARY" in options
     return Declare(unquote(found["name"]), found["query"], found.start("query"), is_binary, can_scroll, holds)
@@ -270,7 +293,9 @@ def _prepare(found: re.Match[str]) -> Command:
 def _execute(found: re.Match[str]) -> Command | None:
     if found["name"].upper() == "IMMEDIATE":
         return None
-    return ExecutePrepared(unquote(found["name"]), (found["arguments"] or "").strip())
+    arguments = found["arguments"] or ""
+    offset = found.start("arguments") + len(arguments) - len(arguments.lstrip()) if arguments else 0
+    return ExecutePrepared(unquote(found["name"]), arguments.strip(), offset)
 
 
 def _all_or_name(found: re.Match[str]) -> str:
@@ -327,12 +352,28 @@ def _copy_value(text: str) -> str:
 
 
 _LEVEL = (
-    r"(?:ISOLATION\s+LEVEL\s+\w+(?:\s+(?:READ|COMMITTED|UNCOMMITTED))?|READ\s+(?:ONLY|WRITE)|(?:NOT\s+)?DEFERRABLE)"
+    r"(?:ISOLATION\s+LEVEL\s+(?:SERIALIZABLE|REPEATABLE\s+READ|READ\s+(?:UN)?COMMITTED)"
+    r"|READ\s+(?:ONLY|WRITE)|(?:NOT\s+)?DEFERRABLE)"
 )
-_MODES = rf"(?:\s+{_LEVEL}(?:\s*(?:,\s*)?{_LEVEL})*)?"
+_MODES = rf"(?P<modes>\s+{_LEVEL}(?:\s*(?:,\s*)?{_LEVEL})*)?"
 _END = r"(?:\s+(?:WORK|TRANSACTION))?(?P<chain>\s+AND\s+(?:NO\s+)?CHAIN)?"
 _DIRECTION = r"""(?:NEXT|PRIOR|FIRST|LAST|(?:ABSOLUTE|RELATIVE)\s+-?\d+|FORWARD\s+(?:ALL|-?\d+)|FORWARD|BACKWARD\s+ALL
     |BACKWARD\s+-?\d+|BACKWARD|ALL|-?\d+)"""
+
+
+def _modes(found: re.Match[str]) -> Modes:
+    """Returns the modes; the last one of each kind counts."""
+    isolation: str | None = None
+    is_read_only = is_deferrable = None
+    for one in re.findall(_LEVEL, found["modes"] or "", _FLAGS):
+        words = one.upper().split()
+        if words[0] == "ISOLATION":
+            isolation = " ".join(words[2:]).lower()
+        elif words[0] == "READ":
+            is_read_only = words[1] == "ONLY"
+        else:
+            is_deferrable = words[0] != "NOT"
+    return Modes(isolation, is_read_only, is_deferrable)
 
 
 def _chains(found: re.Match[str]) -> bool:
@@ -344,7 +385,7 @@ def _forms(*forms: tuple[str, _Make]) -> tuple[tuple[re.Pattern[str], _Make], ..
 
 
 _BEGIN = _forms(
-    (rf"(?:BEGIN(?:\s+(?:WORK|TRANSACTION))?|START\s+TRANSACTION){_MODES}", lambda found: Begin()),
+    (rf"(?:BEGIN(?:\s+(?:WORK|TRANSACTION))?|START\s+TRANSACTION){_MODES}", lambda found: Begin(_modes(found))),
 )
 _END_FORMS = _forms((rf"(?:COMMIT|END){_END}", lambda found: Commit(_chains(found))))
 _FORMS: Mapping[str, tuple[tuple[re.Pattern[str], _Make], ...]] = MappingProxyType(
@@ -366,8 +407,11 @@ _FORMS: Mapping[str, tuple[tuple[re.Pattern[str], _Make], ...]] = MappingProxyTy
             (rf"RELEASE\s+(?:SAVEPOINT\s+)?(?P<name>{_NAME})", lambda found: ReleaseSavepoint(unquote(found["name"])))
         ),
         "SET": _forms(
-            (rf"SET\s+SESSION\s+CHARACTERISTICS\s+AS\s+TRANSACTION{_MODES}", lambda found: NoEffect("SET")),
-            (rf"SET\s+(?:LOCAL\s+)?TRANSACTION{_MODES}", lambda found: NoEffect("SET")),
+            (
+                rf"SET\s+SESSION\s+CHARACTERISTICS\s+AS\s+TRANSACTION{_MODES}",
+                lambda found: SetTransaction(_modes(found), is_default=True),
+            ),
+            (rf"SET\s+(?:LOCAL\s+)?TRANSACTION{_MODES}", lambda found: SetTransaction(_modes(found))),
             (r"SET\s+CONSTRAINTS\s+.*", lambda found: NoEffect("SET CONSTRAINTS")),
             (r"SET\s+(?:SESSION\s+|LOCAL\s+)?(?:SESSION\s+AUTHORIZATION|ROLE)\s+(?P<value>.+)", _set_role),
             (r"SET\s+(?:(?P<scope>SESSION|LOCAL)\s+)?TIME\s+ZONE\s+(?P<value>.+)", _set_zone),

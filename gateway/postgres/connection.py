@@ -15,32 +15,35 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from catalog.conditions import (
     BoundValuesMismatch,
     CopyFailed,
+    IdleInTransactionTimeout,
+    IdleSessionTimeout,
     PostgresFeatureNotSupported,
     PostgresProtocolViolation,
     PreparedStatementExists,
+    QueryNotOneTransaction,
     SessionCursorNotFound,
     TooManyPreparedObjects,
 )
+from catalog.errors import Position, SqlError
 from engine.runtime.parameters import Parameter
+from engine.staged_rows import StagedRows, can_stage
 from gateway.postgres import commands as c
 from gateway.postgres import messages as m
 from gateway.postgres.client import Client
 from gateway.postgres.copying import CopyIn, CopyOptions, CopyOut
 from gateway.postgres.encode import RowEncoder
-from gateway.postgres.errors import SentText, error_response, is_fatal, notice
+from gateway.postgres.errors import SentText, error_response, is_fatal, notice, positions_in, text_of
 from gateway.postgres.output import Output
 from gateway.postgres.parameters import bound_parameters
 from gateway.postgres.results import Result, completed, pages
-from gateway.postgres.staged_rows import StagedRows, can_stage
 from gateway.postgres.statements import Prepared, SentStatement, split_query
 from gateway.postgres.types import BINARY_FORMAT
-from gateway.process.byte_stream import ByteStream, Disconnected
+from gateway.process.byte_stream import ByteStream, DeadlineExceeded, Disconnected
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +56,8 @@ CHANGE_IDLE_S = 300.0
 MESSAGE_BYTES_MAX = 64 << 20
 PORTALS_MAX = 100
 _TERMINATE = b"X"
+_NOT_IN_BLOCK = "TRANSACTION_BLOCK_NOT_SUPPORTED"
+_SHOWN_MAX = 60
 
 
 @dataclass(slots=True)
@@ -91,6 +96,8 @@ class Connection:
     _batch: Batch | None = None
     _discards: bool = False
     _idle_s: float | None = None
+    # True while the last statement of a simple query runs.
+    _ends_query: bool = False
     _handlers: Mapping[bytes, Callable[[m.Reader], None]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,7 +121,14 @@ class Connection:
         """Answers messages until the client ends. Raises `Disconnected`; other errors after the client has them."""
         self._ready()
         while True:
-            kind, content = self._read(self._idle_limit_s())
+            limit_s, reason = self._idle_limit()
+            try:
+                self._await(limit_s)
+            except DeadlineExceeded:
+                self.output.add(error_response(reason, is_fatal=True))
+                self.output.flush()
+                return
+            kind, content = self._read()
             if kind == _TERMINATE:
                 return
             try:
@@ -124,26 +138,30 @@ class Connection:
                 self.output.flush()
                 return
 
-    def _idle_limit_s(self) -> float | None:
-        """Returns how long the client may send nothing, in seconds; None for no limit.
+    def _idle_limit(self) -> tuple[float | None, SqlError]:
+        """Returns how long the client may send nothing, in seconds (None: no limit), and the error after that.
 
         A block with a change holds a thread and the table's locks.
         """
         client = self.client
-        if not client.block.is_open:
-            return self._idle_s
-        limit_s = client.parameters.idle_in_transaction_s
-        return min(filter(None, (self._idle_s, limit_s, CHANGE_IDLE_S if client.block.change else None)), default=None)
+        is_open = client.block.is_open
+        own_s = client.parameters.idle_in_transaction_s if is_open else client.parameters.idle_session_s
+        limit_s = min(filter(None, (self._idle_s, own_s, CHANGE_IDLE_S if client.block.change else None)), default=None)
+        return limit_s, (IdleInTransactionTimeout if is_open else IdleSessionTimeout)(limit_s or 0.0)
 
     def close(self) -> None:
-        """Releases the portals; the client's session is closed by its owner."""
+        """Releases the portals and what is staged; the client's session is closed by its owner."""
+        self._drop_batch()
         self._end_portals()
 
     # --------------------------------------------------------------------------------------------------- messages
 
-    def _read(self, begin_s: float | None) -> tuple[bytes, bytes]:
-        self.stream.set_deadline(begin_s)
+    def _await(self, limit_s: float | None) -> None:
+        """Waits for the next message. Raises `DeadlineExceeded` after `limit_s` seconds."""
+        self.stream.set_deadline(limit_s)
         self.stream.peek()
+
+    def _read(self) -> tuple[bytes, bytes]:
         self.stream.set_deadline(MESSAGE_S)
         kind = self.stream.take(1)
         length = m.Reader(self.stream.take(4)).int32()
@@ -187,7 +205,7 @@ class Connection:
     def _fail(self, error: BaseException, sent: SentText | None = None) -> None:
         fatal = is_fatal(error)
         self.client.block.fail()
-        self.output.add(error_response(error, sent or getattr(error, "sent_text", None), is_fatal=fatal))
+        self.output.add(error_response(error, text_of(error) or sent, is_fatal=fatal))
         if fatal:
             self.output.flush()
             raise Disconnected()
@@ -215,14 +233,23 @@ class Connection:
             pieces = split_query(text)
             if not pieces:
                 self.output.add(m.EMPTY_QUERY)
-            for piece, offset in pieces:
+            for number, (piece, offset) in enumerate(pieces, 1):
                 statement = None
+                if len(pieces) > 1:
+                    self.client.begin_query()
+                self._ends_query = number == len(pieces)
                 statement = self.client.read(piece, text, offset)
                 self._run_simple(statement)
+            self.client.commit_query()
         except (Disconnected, m.MalformedMessage):
             raise
         except Exception as error:  # noqa: BLE001 - the client gets every error
+            is_implicit = self.client.block.is_implicit
+            error = _named(error, statement) if is_implicit and statement is not None else error
             self._fail(error, None if statement is None else statement.sent)
+            self.client.abandon_query()
+        finally:
+            self._ends_query = False
         self._ready()
 
     def _run_simple(self, statement: SentStatement) -> None:
@@ -251,6 +278,8 @@ class Connection:
 
     def _complete(self, result: Result, rows: int) -> None:
         tag = result.tag(rows)
+        if self._ends_query:  # an error of the commit is that of the last statement
+            self.client.commit_query()
         self._report()
         self.output.add(m.command_complete(tag))
 
@@ -293,7 +322,7 @@ class Connection:
         reader.end()
         if kind == b"S":
             prepared = self.client.prepared(name)
-            with self._text_of(prepared.statement):
+            with positions_in(prepared.statement.sent):
                 self.client.infer(prepared)
                 columns = None if prepared.is_empty else self.client.columns(prepared)
             self.output.add(m.parameter_description(prepared.oids))
@@ -327,18 +356,18 @@ class Connection:
             return
         if isinstance(statement.command, c.Copy):
             self._write_batch()
-            with self._text_of(statement):
+            with positions_in(statement.sent):
                 self._copy(statement.command, statement)
             portal.is_done = True
             return
         if self._is_batched(portal):
-            with self._text_of(statement):
+            with positions_in(statement.sent):
                 self._add_to_batch(portal)
             return
         result = self._begin(portal)
         limit = rows_max if rows_max > 0 else None
         if result.columns is not None:
-            with self._text_of(statement):
+            with positions_in(statement.sent):
                 portal.rows += self._send_rows(result, portal.formats, limit)
             if result.has_more():
                 self.output.add(m.PORTAL_SUSPENDED)
@@ -350,7 +379,7 @@ class Connection:
     def _begin(self, portal: Portal) -> Result:
         if portal.result is None:
             self._write_batch()
-            with self._text_of(portal.prepared.statement):
+            with positions_in(portal.prepared.statement.sent):
                 portal.result = self.client.run(portal.prepared.statement, portal.parameters)
         return portal.result
 
@@ -390,9 +419,6 @@ class Connection:
             portal.close()
         self._portals.clear()
 
-    def _text_of(self, statement: SentStatement) -> _Text:
-        return _Text(statement.sent)
-
     # ------------------------------------------------------------------------------------------------------ writes
 
     def _is_batched(self, portal: Portal) -> bool:
@@ -409,12 +435,12 @@ class Connection:
             self._write_batch()
             batch = None
         if batch is None:
-            staged = StagedRows(insert.target, insert.columns)
+            staged = self.client.new_rows(insert)
             batch = self._batch = Batch(staged, self.output.position, statement.sent)
             self.output.is_held = True
         elif batch.staged.count and not batch.staged.types:
             batch.staged.types = self.client.inference.written_types(insert)
-        batch.staged.add(insert, statement.text, portal.parameters, insert.row_count)
+        batch.staged.add(insert, statement.text, portal.parameters)
         portal.is_done = True
         self.output.add(m.command_complete(f"INSERT 0 {insert.row_count}"))
 
@@ -424,16 +450,19 @@ class Connection:
         if batch is None:
             return
         try:
-            with _Text(batch.sent):
+            with positions_in(batch.sent):
                 self.client.write(batch.staged)
         except Exception:
             self.output.cut(batch.position)
             raise
+        finally:
+            batch.staged.close()
 
     def _drop_batch(self) -> None:
         """Drops the inserts since the last Sync, as they belong to the transaction that has failed."""
         if self._batch is not None:
             self.output.cut(self._batch.position)
+            self._batch.staged.close()
         self._batch, self.output.is_held = None, False
 
     # -------------------------------------------------------------------------------------------------------- COPY
@@ -442,6 +471,7 @@ class Connection:
         self.client.block.ensure_live()
         options = CopyOptions.of(command.options)
         if command.is_from:
+            self.client.ensure_not_read_only("COPY FROM")
             self._copy_in(command, options, statement)
         else:
             self._copy_out(command, options, statement)
@@ -475,24 +505,27 @@ class Connection:
             block.ensure_may_write(name.name)
         self.output.add(m.copy_response(b"G", options.wire_format, len(types)))
         self.output.flush()
-        rows = CopyIn(options, types)
-        self._receive(rows)
-        table = rows.finish()
-        if block.staged is None or not block.staged.is_for(insert):
-            staged = StagedRows(insert.target, insert.columns, types)
+        staged = block.staged
+        if staged is None or not staged.is_for(insert):
+            staged = self.client.new_rows(insert, types)
             if block.is_open:
                 self.client.begin_rows(name.name, staged)
-        else:
-            staged = block.staged
-        staged.add_rows(insert.target, insert.columns, table)
-        if not block.is_open and table.num_rows:
-            self.client.write(staged)
-        self._complete(completed(f"COPY {table.num_rows}"), 0)
+        rows = CopyIn(options, types, staged.add_rows)
+        try:
+            self._receive(rows)
+            rows.finish()
+            if not block.is_open and rows.count:
+                self.client.write(staged)
+        finally:
+            if not block.is_open:
+                staged.close()
+        self._complete(completed(f"COPY {rows.count}"), 0)
 
     def _receive(self, rows: CopyIn) -> None:
         """Reads CopyData until its end. Raises `CopyFailed`; after an error the rest of the data is discarded."""
         while True:
-            kind, content = self._read(COPY_S)
+            self._await(COPY_S)
+            kind, content = self._read()
             match kind:
                 case b"d":
                     rows.receive(content)
@@ -506,16 +539,11 @@ class Connection:
                     raise m.MalformedMessage(f"the message type {kind!r} is not one of COPY")
 
 
-@dataclass(slots=True)
-class _Text:
-    """Notes, on an error that is raised in its block, the text in which it has a position."""
-
-    sent: SentText
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if error is not None and not isinstance(error, Disconnected):
-            with suppress(AttributeError):
-                error.sent_text = self.sent  # type: ignore[attr-defined]
+def _named(error: Exception, statement: SentStatement) -> Exception:
+    """Returns the error with the statement's name, if a transaction of several statements cannot have it."""
+    if not isinstance(error, SqlError) or not error.condition.startswith(_NOT_IN_BLOCK):
+        return error
+    text = " ".join(statement.source.split())
+    shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
+    reason = error.message if error.position is None else error.message.replace(f" ({error.position})", "")
+    return QueryNotOneTransaction(shown, reason).at(Position.in_text(statement.text, 0))

@@ -1,25 +1,26 @@
 """COPY: its options, the rows of COPY TO as messages, and the bytes of COPY FROM as rows. Pure.
 
-Rows of COPY FROM become texts, which the INSERT casts to the types of the table's columns.
+Rows of COPY FROM become texts, which the INSERT casts to the types of the table's columns; arrays are JSON arrays of
+such texts.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
 
-from catalog.conditions import CopyDataInvalid, CopyTooLarge, ParameterValueInvalid, PostgresFeatureNotSupported
+from catalog.conditions import CopyDataInvalid, ParameterValueInvalid, PostgresFeatureNotSupported
 from catalog.errors import SqlError
 from gateway.postgres.encode import COPY_SIGNATURE, COPY_TRAILER, LineFormat, RowEncoder
 from gateway.postgres.messages import MalformedMessage, Reader, message
-from gateway.postgres.parameters import parameter
-from gateway.postgres.staged_rows import BYTES_MAX
+from gateway.postgres.parameters import array_elements, binary_elements, parameter
 from gateway.postgres.types import BINARY_FORMAT, BYTEA, TEXT_FORMAT, Column, PgType, pg_type
 
 _OPTIONS = frozenset({"format", "header", "delimiter", "null", "quote", "escape", "encoding", "freeze", "force_quote"})
@@ -118,14 +119,15 @@ class CopyOut:
 
 @dataclass(slots=True)
 class CopyIn:
-    """Reads the bytes of COPY FROM STDIN; `types` are the SQL types of the written columns."""
+    """Reads the bytes of COPY FROM STDIN; `types` are the SQL types of the written columns. `take` gets the rows, as
+    texts, each time when some megabytes have arrived.
+    """
 
     options: CopyOptions
     types: Sequence[str]
-    tables: list[pa.Table] = field(default_factory=list)
+    take: Callable[[pa.Table], None]
     count: int = 0
     _buffer: bytearray = field(default_factory=bytearray)
-    _size: int = 0
     _is_begun: bool = False
     _is_ended: bool = False
 
@@ -134,19 +136,14 @@ class CopyIn:
         return [f"c{index}" for index in range(len(self.types))]
 
     def receive(self, content: bytes) -> None:
-        """Adds a CopyData message. Raises `CopyTooLarge`, `CopyDataInvalid`."""
-        self._size += len(content)
-        if self._size > BYTES_MAX:
-            raise CopyTooLarge(BYTES_MAX)
+        """Adds a CopyData message. Raises `CopyDataInvalid`."""
         self._buffer += content
         if len(self._buffer) >= _CHUNK_BYTES:
             self._read(is_last=False)
 
-    def finish(self) -> pa.Table:
-        """Returns all rows, as texts."""
+    def finish(self) -> None:
+        """Reads the rest. Raises `CopyDataInvalid`."""
         self._read(is_last=True)
-        schema = pa.schema([(name, pa.string()) for name in self.names])
-        return pa.concat_tables([schema.empty_table(), *self.tables])
 
     def _read(self, *, is_last: bool) -> None:
         try:
@@ -154,7 +151,7 @@ class CopyIn:
         except (pa.ArrowInvalid, MalformedMessage, UnicodeDecodeError, ValueError) as error:
             raise CopyDataInvalid(self.count + 1, str(error).partition("\n")[0][:200]) from error
         if table is not None and table.num_rows:
-            self.tables.append(table)
+            self.take(table)
             self.count += table.num_rows
 
     def _line_rows(self, is_last: bool) -> pa.Table | None:
@@ -171,7 +168,7 @@ class CopyIn:
             return None
         lines = self.options.lines
         is_csv = bool(lines.quote)
-        table = pyarrow.csv.read_csv(
+        table: pa.Table = pyarrow.csv.read_csv(
             io.BytesIO(content),
             read_options=pyarrow.csv.ReadOptions(column_names=self.names, block_size=max(len(content) + 1, 1 << 20)),
             parse_options=pyarrow.csv.ParseOptions(
@@ -189,7 +186,16 @@ class CopyIn:
                 quoted_strings_can_be_null=False,
             ),
         )
-        return table if is_csv else _unescaped(table)
+        return self._with_arrays(table if is_csv else _unescaped(table))
+
+    def _with_arrays(self, table: pa.Table) -> pa.Table:
+        """Replaces PostgreSQL's texts of arrays by JSON."""
+        for index, kind in enumerate(map(pg_type, self.types)):
+            if kind.element is not None:
+                texts = table.column(index).to_pylist()
+                values = [None if text is None else _json_array(array_elements(text)) for text in texts]
+                table = table.set_column(index, table.column_names[index], pa.array(values, pa.string()))
+        return table
 
     def _line_end(self) -> int:
         """Returns the end of the last whole line; with quotes a line may go on, so the last even one."""
@@ -250,14 +256,25 @@ class CopyIn:
         if length == -1:
             return None
         content = reader.take(length)
-        if kind.oid == BYTEA.oid:
-            return f"\\x{content.hex()}"
-        if kind.element is not None:
-            raise ValueError("arrays are not supported in the binary format of COPY FROM")
-        try:
-            return parameter(content, BINARY_FORMAT, kind.oid, 0).value
-        except SqlError as error:
-            raise ValueError(f"a field is not a value of the type {kind.name}") from error
+        if kind.element is None:
+            return _binary_value(content, kind)
+        element = kind.element
+        pieces = binary_elements(content)
+        return _json_array([None if piece is None else _binary_value(piece, element) for piece in pieces])
+
+
+def _binary_value(content: bytes, kind: PgType) -> str | None:
+    """Returns a field of the binary format as a text. Raises ValueError."""
+    if kind.oid == BYTEA.oid:
+        return f"\\x{content.hex()}"
+    try:
+        return parameter(content, BINARY_FORMAT, kind.oid, 0).value
+    except SqlError as error:
+        raise ValueError(f"a field is not a value of the type {kind.name}") from error
+
+
+def _json_array(elements: Sequence[str | bytes | None]) -> str:
+    return json.dumps([one.decode("utf-8") if isinstance(one, bytes) else one for one in elements], ensure_ascii=False)
 
 
 def _unescaped(table: pa.Table) -> pa.Table:

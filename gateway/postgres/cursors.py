@@ -28,6 +28,11 @@ class Cursor:
     is_binary: bool
     position: int = 0
 
+    def ensure_scrollable(self) -> None:
+        """Raises `CursorNotScrollable` for a cursor with NO SCROLL."""
+        if not self.can_scroll:
+            raise CursorNotScrollable(self.name)
+
 
 @dataclass(slots=True)
 class ForwardRows:
@@ -79,14 +84,16 @@ class ForwardRows:
 
 def fetched(cursor: Cursor, command: Fetch) -> Result:
     """Returns the rows of FETCH, or the completion of MOVE. Raises `CursorNotScrollable`."""
-    if not (command.is_absolute or command.is_relative or command.is_backward):
-        if command.count == 0:  # the current row again
-            return _rows(cursor, command, cursor.position, 1 if cursor.position else 0, cursor.position)
-        return ForwardRows(cursor, command.count, command.moves)
+    is_same = command.count == 0 and not command.is_absolute
+    if is_same:  # the current row again
+        if cursor.position and not command.moves:
+            cursor.ensure_scrollable()
+        return _rows(cursor, command, cursor.position, 1 if cursor.position else 0, cursor.position)
     if command.is_absolute or command.is_relative:
         return _row_at(cursor, command)
-    if not cursor.can_scroll:
-        raise CursorNotScrollable(cursor.name)
+    if not command.is_backward:
+        return ForwardRows(cursor, command.count, command.moves)
+    cursor.ensure_scrollable()
     last = cursor.position - 1
     first = 1 if command.count is None else max(1, cursor.position - command.count)
     is_before = command.count is None or cursor.position - command.count < 1
@@ -95,12 +102,14 @@ def fetched(cursor: Cursor, command: Fetch) -> Result:
 
 def _row_at(cursor: Cursor, command: Fetch) -> Result:
     number = command.count or 0
+    if number < 0:
+        cursor.ensure_scrollable()
     if command.is_relative:
         target = cursor.position + number
     else:
         target = number if number >= 0 else _total(cursor.result) + 1 + number
-    if target < cursor.position and not cursor.can_scroll:
-        raise CursorNotScrollable(cursor.name)
+    if cursor.position and target <= cursor.position:
+        cursor.ensure_scrollable()
     if target < 1:
         return _rows(cursor, command, 1, 0, 0)
     return _rows(cursor, command, target, 1, target)

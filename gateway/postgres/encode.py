@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -78,7 +79,7 @@ class LineFormat:
         return line_messages(b"d", pc.binary_join_element_wise(joined, "\n", "").cast(pa.binary()))
 
     def _escaped(self, column: pa.Array) -> pa.Array:
-        if pc.any(pc.match_substring_regex(column, f"[\\\\\\x08\\f\\n\\r\\t\\v\\x{ord(self.delimiter):02x}]")).as_py():
+        if _has_any(column, f"\\\b\f\n\r\t\v{self.delimiter}"):
             column = pc.replace_substring(column, "\\", "\\\\")
             for char, escape in _ESCAPES:
                 column = pc.replace_substring(column, char, escape)
@@ -87,11 +88,26 @@ class LineFormat:
         return column.fill_null(self.null)
 
     def _quoted(self, column: pa.Array) -> pa.Array:
-        special = "".join(f"\\x{ord(char):02x}" for char in {self.delimiter, self.quote, "\n", "\r"})
-        is_quoted = pc.or_(pc.match_substring_regex(column, f"[{special}]"), pc.equal(column, self.null))
-        if pc.any(is_quoted).as_py():
-            escaped = column
-            for char in dict.fromkeys((self.escape, self.quote)):
-                escaped = pc.replace_substring(escaped, char, self.escape + char)
-            column = pc.if_else(is_quoted, pc.binary_join_element_wise(self.quote, escaped, self.quote, ""), column)
+        is_null_text = pc.equal(column, self.null)
+        special = f"{self.delimiter}{self.quote}\n\r"
+        if not _has_any(column, special) and not pc.any(is_null_text).as_py():
+            return column.fill_null(self.null)
+        chars = "".join(f"\\x{ord(char):02x}" for char in special)
+        is_quoted = pc.or_(pc.match_substring_regex(column, f"[{chars}]"), is_null_text)
+        escaped = column
+        for char in dict.fromkeys((self.escape, self.quote)):
+            escaped = pc.replace_substring(escaped, char, self.escape + char)
+        column = pc.if_else(is_quoted, pc.binary_join_element_wise(self.quote, escaped, self.quote, ""), column)
         return column.fill_null(self.null)
+
+
+def _has_any(column: pa.StringArray, chars: str) -> bool:
+    """Returns True if a value has one of these characters, or another one with one of their bytes."""
+    _, offsets, content = column.buffers()
+    if content is None or not len(column):
+        return False
+    ends = np.frombuffer(offsets, np.int32)
+    used = np.frombuffer(content, np.uint8)[ends[column.offset] : ends[column.offset + len(column)]]
+    is_special = np.zeros(256, bool)
+    is_special[list(chars.encode())] = True
+    return bool(is_special[used].any())

@@ -6,6 +6,8 @@ error inside a view, or in a text that another statement runs, has none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from catalog.conditions import ConcurrentModification
@@ -18,6 +20,7 @@ from gateway.postgres.messages import message, string
 _FATAL_CLASSES = ("28", "3D000", "57P")
 # States of the engine for which PostgreSQL's clients know another one.
 _STATES = {"HY008": "57014", "HYT00": "57014", "08S01": "08006"}
+_TEXT = "postgres_text"
 _SERIALIZATION_FAILURE = "40001"
 
 
@@ -38,6 +41,26 @@ class SentText:
             return None
         in_text = sum(len(line) + 1 for line in lines[: position.line - 1]) + position.column - 1
         return self.offset + self.adapted.origin(in_text)
+
+
+@contextmanager
+def positions_in(sent: SentText) -> Iterator[None]:
+    """Notes on an error with a position, raised in its block, that the position is in `sent`."""
+    try:
+        yield
+    except SqlError as error:
+        if error.position is None or text_of(error) is not None:
+            raise
+        # A copy: statements that wait for the same work share the error.
+        noted = error.at(error.position)
+        vars(noted)[_TEXT] = sent
+        raise noted from error
+
+
+def text_of(error: BaseException) -> SentText | None:
+    """Returns the text in which the position of `error` is, if it was noted."""
+    found = vars(error).get(_TEXT)
+    return found if isinstance(found, SentText) else None
 
 
 def error_response(error: BaseException, sent: SentText | None = None, *, is_fatal: bool = False) -> bytes:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from catalog.conditions import PostgresFeatureNotSupported
 from catalog.errors import SqlError
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import SqlDialect
@@ -34,7 +33,7 @@ _CASTS = re.compile(
     re.IGNORECASE,
 )
 _LITERAL = re.compile(
-    r"\s*(?:(?P<null>NULL)|(?P<word>TRUE|FALSE)|(?P<text>'(?:[^']|'')*')|(?P<number>[+-]?[0-9.]+(?:e[+-]?[0-9]+)?))"
+    r"\s*(?:(?P<null>NULL)|(?P<word>TRUE|FALSE)|(?P<text>'(?:[^'\\]|'')*')|(?P<number>[+-]?[0-9.]+(?:e[+-]?[0-9]+)?))"
     r"\s*(?:,|\Z)",
     re.IGNORECASE,
 )
@@ -117,29 +116,30 @@ class Inference:
                 _note(found, int(number), pg_type(kind).oid)
             return
 
-    def values(self, arguments: str, oids: list[int]) -> list[Parameter]:
-        """Returns the arguments of EXECUTE, which are literals. Raises `PostgresFeatureNotSupported`."""
-        found: list[Parameter] = []
-        at = 0
-        while at < len(arguments):
-            literal = _LITERAL.match(arguments, at)
-            if literal is None or len(found) >= len(oids):
-                raise PostgresFeatureNotSupported("An argument of EXECUTE that is not a literal", "Bind it instead.")
-            number = len(found) + 1
-            found.append(_literal_parameter(literal, oids[number - 1], number))
-            at = literal.end()
-        return found
+
+def literal_values(arguments: str) -> list[tuple[bytes | None, int]] | None:
+    """Returns the arguments of EXECUTE as texts, with the types of numbers (0: unknown); None if one is not a
+    literal.
+    """
+    found: list[tuple[bytes | None, int]] = []
+    at = 0
+    while at < len(arguments):
+        literal = _LITERAL.match(arguments, at)
+        if literal is None:
+            return None
+        found.append(_literal_value(literal))
+        at = literal.end()
+    return found
 
 
-def _literal_parameter(literal: re.Match[str], oid: int, number: int) -> Parameter:
+def _literal_value(literal: re.Match[str]) -> tuple[bytes | None, int]:
     if literal["null"]:
-        return parameter(None, 0, oid, number)
-    text = literal["text"]
-    value = text[1:-1].replace("''", "'") if text else literal["word"] or literal["number"]
-    kind = oid
-    if not oid and literal["number"]:
-        kind = INT8.oid if value.lstrip("+-").isdigit() else pg_type("decimal").oid
-    return parameter(value.encode(), 0, kind, number)
+        return None, 0
+    text, number = literal["text"], literal["number"]
+    value = text[1:-1].replace("''", "'") if text else literal["word"] or number
+    if not number:
+        return value.encode(), 0
+    return value.encode(), INT8.oid if number.lstrip("+-").isdigit() else pg_type("decimal").oid
 
 
 def _probes(text: str, found: dict[int, int]) -> list[Parameter]:

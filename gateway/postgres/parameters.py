@@ -204,12 +204,13 @@ def _row_value(value: bytes) -> RowValue:
 def _array(value: bytes, form: int, oid: int, name: str) -> Parameter:
     element = TYPES[oid].element
     assert element is not None
-    pieces = _binary_elements(value) if form == BINARY_FORMAT else _text_elements(value.decode("utf-8"))
+    pieces = binary_elements(value) if form == BINARY_FORMAT else array_elements(value.decode("utf-8"))
     members = tuple(parameter(piece, form, element.oid, 0) for piece in pieces)
     return Parameter(value=None, sql_type="array", name=name, members=members)
 
 
-def _binary_elements(content: bytes) -> list[bytes | None]:
+def binary_elements(content: bytes) -> list[bytes | None]:
+    """Returns the elements of an array in the binary format. Raises `MalformedMessage`."""
     reader = Reader(content)
     dimensions, _, _ = reader.int32(), reader.int32(), reader.int32()
     if dimensions == 0:
@@ -229,7 +230,8 @@ def _binary_elements(content: bytes) -> list[bytes | None]:
 _ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^{},"]+))\s*(,|\Z)', re.DOTALL)
 
 
-def _text_elements(text: str) -> list[bytes | None]:
+def array_elements(text: str) -> list[bytes | None]:
+    """Returns the elements of an array's text, such as `{1,NULL,"a b"}`. Raises `MalformedMessage`."""
     text = text.strip()
     if not (text.startswith("{") and text.endswith("}")):
         raise MalformedMessage("an array is malformed")

@@ -15,7 +15,7 @@ from gateway.sessions.operation import Operation
 from gateway.sessions.session import Session
 
 # Bytes of the rows in one page, about, and their number.
-PAGE_BYTES, PAGE_ROWS = 4 << 20, 100_000
+PAGE_BYTES, PAGE_ROWS = 2 << 20, 100_000
 # The first page is small: a client shows its first rows at once.
 FIRST_PAGE_ROWS = 2_000
 _COMMENTS = re.compile(r"(?s)(?:\s|--[^\n]*+(?:\n|$)|/\*.*?\*/|\()*+")

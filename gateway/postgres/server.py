@@ -50,7 +50,8 @@ _BACKLOG = 2000
 _JOIN_S = 5.0
 _KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 # Databases that clients name by default, in addition to the user's name.
-_DEFAULT_DATABASES = frozenset({"", "postgres", "default"})
+_DEFAULT_DATABASE = "postgres"
+_DEFAULT_DATABASES = frozenset({"", _DEFAULT_DATABASE, "default"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +223,12 @@ class PostgresServer:
             raise PostgresProtocolViolation("the startup packet names no user")
         if given.get("replication", "false").lower() not in ("false", "off", "no", "0"):
             raise PostgresFeatureNotSupported("Replication")
-        peer = Peer(address, is_encrypted=stream.is_encrypted, certificate_names=stream.peer_names)
+        peer = Peer(
+            address,
+            is_encrypted=stream.is_encrypted,
+            certificate_names=stream.peer_names,
+            end_point=stream.end_point,
+        )
         if startup.is_negotiated:
             stream.write((m.negotiate_version(startup.offered, startup.protocol_options),))
         identity = authenticate(stream, self._authenticator, user, peer)
@@ -240,10 +246,14 @@ class PostgresServer:
         def watching(hang_up: Callable[[], None]) -> AbstractContextManager[None]:
             return self._watch.over(descriptor, hang_up)
 
-        database, dialect = split_dialect(startup.parameters.get("database", user))
+        given = startup.parameters.get("database", user)
+        database, dialect = split_dialect(given)
         named = None if database in _DEFAULT_DATABASES or database == user else database
+        # Other names may be those of schemas too, before a table and a column.
+        alias = given if given == _DEFAULT_DATABASE or given != database else ""
+        opening = Opening(identity, origin, named, parameters, dialect, alias)
         try:
-            return Client(self._registry, Opening(identity, origin, named, parameters, dialect), watching)
+            return Client(self._registry, opening, watching)
         except SqlError as error:
             if named is not None and error.sqlstate.startswith("42") and error.sqlstate != "42501":
                 raise DatabaseNotFound(named) from error

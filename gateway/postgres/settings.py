@@ -16,7 +16,10 @@ from gateway.postgres.catalog.resources import SERVER_VERSION, SERVER_VERSION_NU
 
 VERSION_TEXT = f"PostgreSQL {SERVER_VERSION} (delta-gateway)"
 TIME_ZONE, SEARCH_PATH, STATEMENT_TIMEOUT = "TimeZone", "search_path", "statement_timeout"
-IDLE_IN_TRANSACTION = "idle_in_transaction_session_timeout"
+IDLE_IN_TRANSACTION, IDLE_SESSION = "idle_in_transaction_session_timeout", "idle_session_timeout"
+ISOLATION, READ_ONLY, DEFERRABLE = "transaction_isolation", "transaction_read_only", "transaction_deferrable"
+# The parameters of one transaction, whose values before it is begun are those of `default_…`.
+TRANSACTION_MODES = (ISOLATION, READ_ONLY, DEFERRABLE)
 APPLICATION_NAME = "application_name"
 _NAME_MAX = 63
 _DURATION = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\s*")
@@ -87,6 +90,11 @@ def _flag(name: str, default: str, *, is_reported: bool = False) -> Parameter:
     return Parameter(name, default, _boolean, "on or off", is_reported)
 
 
+def default_of(mode: str) -> str:
+    """Returns the parameter with the value for new transactions."""
+    return f"default_{mode}"
+
+
 def _time_limit(name: str) -> Parameter:
     return Parameter(name, "0", _duration, "a duration such as 5000 (milliseconds), 30s or 5min")
 
@@ -113,18 +121,18 @@ _TABLE = (
     Parameter("standard_conforming_strings", "off", _only("off", "false", "0"), "off", is_reported=True),
     Parameter(TIME_ZONE, "UTC", _text, is_reported=True),
     Parameter(APPLICATION_NAME, "", lambda text: text[:_NAME_MAX], is_reported=True),
-    _flag("default_transaction_read_only", "off", is_reported=True),
+    _flag(default_of(READ_ONLY), "off", is_reported=True),
     Parameter(SEARCH_PATH, "default", _text, is_reported=True),
     _time_limit(STATEMENT_TIMEOUT),
     _time_limit("lock_timeout"),
     _time_limit(IDLE_IN_TRANSACTION),
-    _time_limit("idle_session_timeout"),
+    _time_limit(IDLE_SESSION),
     _time_limit("transaction_timeout"),
-    Parameter("default_transaction_isolation", "repeatable read", _one_of(_LEVELS), _ISOLATION),
-    Parameter("transaction_isolation", "repeatable read", _one_of(_LEVELS), _ISOLATION),
-    _flag("transaction_read_only", "off"),
-    _flag("default_transaction_deferrable", "off"),
-    _flag("transaction_deferrable", "off"),
+    Parameter(default_of(ISOLATION), "repeatable read", _one_of(_LEVELS), _ISOLATION),
+    Parameter(ISOLATION, "repeatable read", _one_of(_LEVELS), _ISOLATION),
+    _flag(READ_ONLY, "off"),
+    _flag(default_of(DEFERRABLE), "off"),
+    _flag(DEFERRABLE, "off"),
     Parameter("client_min_messages", "notice", _one_of(_MESSAGES), "notice, warning or error"),
     Parameter("extra_float_digits", "1", _number, "a number"),
     Parameter("bytea_output", "hex", _only("hex"), "hex"),
@@ -156,25 +164,46 @@ def find_parameter(name: str) -> Parameter:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class SetValues:
+    """The values that were set, and, for those of SET LOCAL, the values after the transaction (None: not set)."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    after: Mapping[str, str | None] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Parameters:
     """A session's values; `initial` are those of the connection, to which RESET returns. Not thread-safe."""
 
     initial: dict[str, str] = field(default_factory=dict)
-    _values: dict[str, str] = field(default_factory=dict)
+    _set: SetValues = field(default_factory=SetValues)
     _reported: dict[str, str] = field(default_factory=dict)
     # Whether a value may have changed since the reported ones were sent.
     _may_differ: bool = True
 
     def get(self, name: str) -> str:
         """Returns a value; raises `ParameterNotRecognized`."""
-        one = find_parameter(name)
-        return self._values.get(one.name, self.initial.get(one.name, one.default))
+        return self._get(find_parameter(name), self._set.values)
 
-    def set(self, name: str, value: str) -> str:
-        """Sets a value; returns the parameter's name. Raises `ParameterReadOnly`, `ParameterValueInvalid`."""
+    def _get(self, one: Parameter, values: Mapping[str, str]) -> str:
+        if one.name in TRANSACTION_MODES and one.name not in values:
+            one = find_parameter(default_of(one.name))
+        return values.get(one.name, self.initial.get(one.name, one.default))
+
+    def set(self, name: str, value: str | None, *, is_local: bool = False) -> str:
+        """Sets a value, or resets it to that of the connection (None); with `is_local` until the transaction's end.
+        Returns the parameter's name. Raises `ParameterReadOnly`, `ParameterValueInvalid`.
+        """
         one = find_parameter(name)
-        self._values[one.name], self._may_differ = self.checked(one, value), True
+        stored = None if value is None else self.checked(one, value)
+        values, after = dict(self._set.values), dict(self._set.after)
+        if is_local:
+            after.setdefault(one.name, values.get(one.name))
+        else:
+            after.pop(one.name, None)
+        _put(values, one.name, stored)
+        self.restore(SetValues(values, after))
         return one.name
 
     def checked(self, one: Parameter, value: str) -> str:
@@ -188,19 +217,23 @@ class Parameters:
             raise ParameterValueInvalid(one.name, value, one.expected)
         return found
 
-    def reset(self, name: str) -> str:
-        """Resets a value to that of the connection; returns the parameter's name."""
-        one = find_parameter(name)
-        self._values.pop(one.name, None)
-        self._may_differ = True
-        return one.name
+    def end_transaction(self) -> None:
+        """Ends the values of SET LOCAL."""
+        values = dict(self._set.values)
+        for name, value in self._set.after.items():
+            _put(values, name, value)
+        self.restore(SetValues(values))
 
-    def snapshot(self) -> dict[str, str]:
+    def snapshot(self) -> SetValues:
         """Returns the values that were set, for `restore`."""
-        return dict(self._values)
+        return self._set
 
-    def restore(self, values: Mapping[str, str]) -> None:
-        self._values, self._may_differ = dict(values), True
+    def restore(self, values: SetValues) -> None:
+        self._set, self._may_differ = values, True
+
+    def has_changed(self, name: str, before: SetValues) -> bool:
+        """Returns True if a parameter had another value when `before` was returned."""
+        return self.get(name) != self._get(find_parameter(name), before.values)
 
     def all(self) -> Iterator[tuple[str, str]]:
         """Yields the names with their values, in the order of the names."""
@@ -218,6 +251,11 @@ class Parameters:
                 yield one.name, value
 
     @property
+    def is_read_only(self) -> bool:
+        """Returns True in a transaction that may change nothing."""
+        return self.get(READ_ONLY) == "on"
+
+    @property
     def statement_timeout_s(self) -> float | None:
         """Returns the time limit of a statement; None for none."""
         return self._limit_s(STATEMENT_TIMEOUT)
@@ -227,6 +265,18 @@ class Parameters:
         """Returns how long a client may send nothing in a transaction block; None for no limit."""
         return self._limit_s(IDLE_IN_TRANSACTION)
 
+    @property
+    def idle_session_s(self) -> float | None:
+        """Returns how long a client may send nothing outside of a transaction block; None for no limit."""
+        return self._limit_s(IDLE_SESSION)
+
     def _limit_s(self, name: str) -> float | None:
         found = parse_duration_ms(self.get(name))
         return found / 1000 if found else None
+
+
+def _put(values: dict[str, str], name: str, value: str | None) -> None:
+    if value is None:
+        values.pop(name, None)
+    else:
+        values[name] = value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.runtime.parameters import Parameter
@@ -13,6 +13,7 @@ from engine.sql.postgres_text import (
     MARKER_PREFIX,
     AdaptedText,
     InsertText,
+    adapt_catalogs,
     adapt_text,
     defines_columns,
     limit_markers,
@@ -70,21 +71,30 @@ class SentStatement:
         return self.kind is StatementClass.READ and not self.text.lstrip()[:7].upper().startswith("EXPLAIN")
 
 
-def read_statement(text: str, whole: str, offset: int, known: Answers, dialect: SqlDialect) -> SentStatement:
+@dataclass(frozen=True, slots=True)
+class TextSettings:
+    """A connection's dialect, and the databases that its texts may name, with their catalogs."""
+
+    dialect: SqlDialect = SqlDialect.SPARK
+    catalogs: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_statement(text: str, whole: str, offset: int, known: Answers, settings: TextSettings) -> SentStatement:
     """Reads one statement, which begins at `offset` of `whole`. Raises `PostgresFeatureNotSupported`."""
+    dialect = settings.dialect
     command = parse_command(text)
     if command is not None:
         return SentStatement(SentText(AdaptedText(text, text), whole, offset), command)
     calls = parse_calls(text, known)
     if calls is not None:
         return SentStatement(SentText(AdaptedText(text, text), whole, offset), calls=calls)
-    adapted = adapt_text(text)
+    adapted = adapt_text(text, settings.catalogs)
     kind = class_of(adapted.text)
     is_write = kind is StatementClass.WRITE and len(text) <= _INSERT_TEXT_MAX
     insert = parse_insert(adapted.text) if is_write else None
     spark_text = adapted.text
     if dialect is SqlDialect.POSTGRES and insert is None and not defines_columns(text):
-        adapted = AdaptedText(text, text, adapted.markers)
+        adapted = adapt_catalogs(text, settings.catalogs, adapted.markers)
     else:
         dialect = SqlDialect.SPARK
     sent = SentText(adapted, whole, offset)

@@ -26,7 +26,7 @@ from gateway.postgres.types import (
     PgType,
 )
 
-_DAY_MICROS = 86_400_000_000
+_DAY_MICROS, _SECOND_MICROS = 86_400_000_000, 1_000_000
 _HOUR_S, _MINUTE_S = 3600, 60
 _YEAR_1000_MICROS, _YEAR_10000_MICROS = -30_610_224_000_000_000, 253_402_300_800_000_000
 _UTC = frozenset({"UTC", "Z", "Etc/UTC", "GMT"})
@@ -61,8 +61,9 @@ def text_cells(values: pa.Array, kind: PgType, sql_type: str, zone: str) -> pa.A
 
 def _floats(values: pa.Array) -> pa.Array:
     text = values.cast(pa.string())
-    if pc.any(pc.ends_with(text, ".0")).as_py():
-        text = pc.replace_substring_regex(text, r"\.0$", "")
+    is_whole = pc.ends_with(text, ".0")
+    if pc.any(is_whole).as_py():
+        text = pc.if_else(is_whole, pc.utf8_slice_codeunits(text, 0, -2), text)
     if pc.all(pc.is_finite(values)).as_py() is not False:
         return text
     text = pc.replace_substring_regex(text, r"^(-?)inf$", r"\1Infinity")
@@ -82,6 +83,9 @@ def _plain_timestamps(values: pa.Array) -> pa.Array | None:
     bounds = pc.min_max(wall.view(pa.int64())).as_py()
     if bounds["min"] is not None and not (_YEAR_1000_MICROS <= bounds["min"] and bounds["max"] < _YEAR_10000_MICROS):
         return None
+    micros = wall.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    if not np.any(micros % _SECOND_MICROS):
+        return wall.cast(pa.timestamp("s"), safe=False).cast(pa.string())
     return pc.ascii_rtrim(pc.ascii_rtrim(wall.cast(pa.string()), "0"), ".")
 
 

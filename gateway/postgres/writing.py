@@ -9,11 +9,10 @@ from typing import Protocol
 from engine.runtime.accesses import StatementAccess, Use
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
+from engine.spool.spooled_rows import SpooledRows
 from engine.sql.postgres_text import InsertText
-from engine.sql.query.source_text import GeneratedText
+from engine.staged_rows import StagedRows
 from gateway.postgres.inference import Inference
-from gateway.postgres.relations import named_rows
-from gateway.postgres.staged_rows import StagedRows
 from gateway.sessions.operation import Operation
 from gateway.sessions.session import Session
 
@@ -31,8 +30,8 @@ class Writer(Protocol):
         """Returns the rows of an operation; raises its error."""
         ...
 
-    def changed_rows(self, text: str, parameters: Sequence[Parameter]) -> int:
-        """Runs a statement that changes rows; returns their number. Raises its error."""
+    def changed_rows(self, text: str, parameters: Sequence[Parameter], rows: tuple[SpooledRows, ...] = ()) -> int:
+        """Runs a statement that changes rows, and may read `rows`; returns their number. Raises its error."""
         ...
 
 
@@ -64,11 +63,5 @@ def _note(access: StatementAccess, objects: list[str], on_authorized: Callable[[
 
 def write_rows(writer: Writer, staged: StagedRows) -> int:
     """Writes all staged rows by one statement; returns their number. Raises its error."""
-    if staged.single is not None:
-        return writer.changed_rows(*staged.single)
-    relations = staged.relations()
-    with named_rows(writer.session, [rows for rows, _ in relations]) as names:
-        named: dict[int, list[str]] = {}
-        for name, (_, part) in zip(names, relations, strict=True):
-            named.setdefault(part, []).append(name)
-        return writer.changed_rows(GeneratedText(staged.text(named)), ())
+    statement = staged.statement()
+    return writer.changed_rows(statement.text, statement.parameters, statement.rows)

@@ -54,6 +54,10 @@ class Disconnected(Exception):
     """The client is gone, or exceeded a deadline."""
 
 
+class DeadlineExceeded(Disconnected):
+    """The client has sent nothing, or too little, until the deadline."""
+
+
 class ByteStream:
     """Reads exact byte counts from a socket, with an optional deadline."""
 
@@ -147,6 +151,11 @@ class ByteStream:
         return self._tls.peer_names if self._tls else ()
 
     @property
+    def end_point(self) -> bytes:
+        """Returns the channel binding `tls-server-end-point`; no bytes if the connection has none."""
+        return self._tls.end_point if self._tls else b""
+
+    @property
     def has_received(self) -> bool:
         """Returns True if bytes have arrived that were not taken."""
         return bool(self._buffer)
@@ -213,7 +222,9 @@ class ByteStream:
         try:
             self._wait_at_most(self._time_left())
             received = self._socket.recv(count)
-        except OSError as error:  # TimeoutError is one
+        except TimeoutError as error:
+            raise DeadlineExceeded() from error
+        except OSError as error:
             raise Disconnected() from error
         self._take_in(received)
 
@@ -235,7 +246,7 @@ class ByteStream:
             return None
         left = self._deadline - time.monotonic()
         if left <= 0:
-            raise Disconnected()
+            raise DeadlineExceeded()
         return left
 
 

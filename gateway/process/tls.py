@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
 
 from catalog.conditions import TlsUnusable
 from gateway.configuration.reloads import OnReload, ignore_reload
@@ -70,6 +71,7 @@ class TlsServer:
         self._contexts = {HTTP: _load(files, HTTP)}
         self._expires_s = _expiry_s(files.certificate)
         self._certificate = _certificate_pem(files.certificate)
+        self._end_point = end_point_of(self._certificate)
         self._key = _key_pem(files)
 
     @property
@@ -87,7 +89,7 @@ class TlsServer:
             self._renew()
             if protocol not in self._contexts:
                 self._contexts[protocol] = _load(self._files, protocol)
-            return TlsSession(self._contexts[protocol])
+            return TlsSession(self._contexts[protocol], self._end_point)
 
     def current_pem(self) -> tuple[bytes, bytes]:
         """Returns the key and the certificate chain in use, for a port with a TLS of its own."""
@@ -105,6 +107,7 @@ class TlsServer:
             self._contexts = {HTTP: _load(self._files, HTTP)}
             self._expires_s = _expiry_s(self._files.certificate)
             self._certificate = _certificate_pem(self._files.certificate)
+            self._end_point = end_point_of(self._certificate)
             self._key = _key_pem(self._files)
         except TlsUnusable as error:
             logger.warning("the former certificate stays in use: %s", error)
@@ -123,6 +126,21 @@ def _expiry_s(certificate: str) -> float:
 def _certificate_pem(certificate: str) -> str:
     found = x509.load_pem_x509_certificates(Path(certificate).read_bytes())
     return "".join(one.public_bytes(serialization.Encoding.PEM).decode("ascii") for one in found)
+
+
+def end_point_of(pem: str) -> bytes:
+    """Returns the channel binding `tls-server-end-point` of a certificate, the first one in `pem` (RFC 5929, section
+    4.1): its hash, by the function of its signature, but SHA-256 instead of MD5 and SHA-1. Returns no bytes if the
+    signature has no hash function, as Ed25519: the binding is then undefined.
+    """
+    own = x509.load_pem_x509_certificates(pem.encode("ascii"))[0]
+    try:
+        function = own.signature_hash_algorithm
+    except UnsupportedAlgorithm:
+        return b""
+    if function is None:
+        return b""
+    return own.fingerprint(hashes.SHA256() if isinstance(function, hashes.MD5 | hashes.SHA1) else function)
 
 
 def _key_pem(files: TlsFiles) -> bytes:
@@ -165,9 +183,10 @@ def _load(files: TlsFiles, protocol: str) -> ssl.SSLContext:
 
 
 class TlsSession:
-    """TLS on one connection. Not thread-safe."""
+    """TLS on one connection; `end_point` is its channel binding, or no bytes. Not thread-safe."""
 
-    def __init__(self, context: ssl.SSLContext) -> None:
+    def __init__(self, context: ssl.SSLContext, end_point: bytes = b"") -> None:
+        self.end_point = end_point
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)

@@ -74,6 +74,24 @@ def test_psql_shows_rows_and_errors(place: RealServer) -> None:
     assert copied.stdout == "id,name\n1,ann\n2,it's \\ bob\n"
 
 
+@pytest.mark.pgbench
+@pytest.mark.parametrize("protocol", ["simple", "extended", "prepared"])
+def test_pgbench_runs_without_failed_transactions(place: RealServer, tmp_path: Path, protocol: str) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text(
+        f"\\set number random(1, 9)\nSELECT name FROM {TABLE} WHERE id = :number;\n"
+        f"BEGIN;\nINSERT INTO {SCHEMA}.bench (id, protocol) VALUES (:number, '{protocol}');\nEND;\n"
+    )
+    with _psycopg(place, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {SCHEMA}.bench (id INT, protocol STRING)")
+        url = f"postgresql://ada@localhost:{place.postgres_port}/postgres?sslmode=require"
+        arguments = ["-n", "-f", str(script), "-M", protocol, "-c", "2", "-t", "5"]
+        done = subprocess.run(["pgbench", *arguments, url], capture_output=True, text=True, timeout=240)
+        assert "transactions actually processed: 10/10" in done.stdout, done.stderr
+        found = connection.execute(f"SELECT count(*) FROM {SCHEMA}.bench WHERE protocol = %s", (protocol,)).fetchone()
+        assert found == (10,)
+
+
 @pytest.mark.parametrize("binary", [False, True])
 def test_psycopg_reads_values_in_both_formats(place: RealServer, binary: bool) -> None:
     with _psycopg(place, autocommit=True) as connection:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import select
 from collections.abc import Iterator
+from contextlib import closing, suppress
 
 import psycopg
+import psycopg2
 import pytest
 
 from tests.clients.fix_server import RealServer
@@ -194,6 +196,80 @@ def test_client_that_sends_nothing_ends_the_block(
     left.commit()
     left.execute("UPDATE blocks SET s = 'x'")
     assert select.select([left.pgconn.socket], [], [], 30)[0]
-    with pytest.raises(psycopg.OperationalError):
+    with pytest.raises(psycopg.errors.IdleInTransactionSessionTimeout):
         left.execute("SELECT 1")
     assert rows(other) == [(1, "a"), (2, "b")]
+
+
+def test_statements_of_a_query_are_one_commit(client: psycopg.Connection, other: psycopg.Connection) -> None:
+    before = len(rows(other, "DESCRIBE HISTORY blocks"))
+    other.execute("INSERT INTO blocks VALUES (3, 'c'); INSERT INTO blocks VALUES (4, 'd')")
+    assert (
+        rows(other) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+        and len(rows(other, "DESCRIBE HISTORY blocks")) == before + 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "state"),
+    [
+        ("SELECT nothing", "42703"),
+        ("INSERT INTO blocks VALUES ('x', 'y')", "22018"),
+        ("UPDATE blocks SET s = 'z'", "0A000"),
+        ("CREATE TABLE blocks_new (id INT)", "0A000"),
+    ],
+)
+def test_query_with_an_error_changes_nothing(
+    server: RealServer, client: psycopg.Connection, other: psycopg.Connection, last: str, state: str
+) -> None:
+    address = {"host": "127.0.0.1", "port": server.postgres_port, "user": "ann", "dbname": "postgres"}
+    with pytest.raises(psycopg2.Error) as caught, closing(psycopg2.connect(**address)) as left:
+        left.autocommit = True
+        left.cursor().execute(f"INSERT INTO blocks VALUES (3, 'c');\n{last}; SELECT 1")
+    assert caught.value.pgcode == state
+    if state == "0A000":
+        assert last in str(caught.value) and "one by one" in str(caught.value) and "LINE 2:" in str(caught.value)
+    assert rows(other) == [(1, "a"), (2, "b")]
+
+
+def test_begin_and_commit_divide_a_query(client: psycopg.Connection, other: psycopg.Connection) -> None:
+    with pytest.raises(psycopg.errors.UndefinedColumn):
+        other.execute("INSERT INTO blocks VALUES (3, 'c'); COMMIT; INSERT INTO blocks VALUES (4, 'd'); SELECT nothing")
+    assert rows(other) == [(1, "a"), (2, "b"), (3, "c")]
+
+
+@pytest.mark.parametrize("text", ["WITH q AS (SELECT 3, 'c') INSERT INTO blocks SELECT * FROM q", "DELETE FROM blocks"])
+def test_read_only_transaction_changes_nothing(
+    client: psycopg.Connection, other: psycopg.Connection, text: str
+) -> None:
+    client.read_only = True
+    client.execute("SELECT 1")
+    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        client.execute(text)
+    client.rollback()
+    assert rows(other) == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize("ends", ["vanishes", "cancels", "rolls back"])
+def test_copy_without_its_end_leaves_nothing(
+    server: RealServer, client: psycopg.Connection, other: psycopg.Connection, ends: str
+) -> None:
+    left = connect(server)
+    with suppress(psycopg.Error), left.cursor().copy("COPY blocks FROM STDIN") as copy:
+        for _ in range(12):  # more than is read at once
+            copy.write(b"3\tccc\n" * 150_000)
+        if ends == "vanishes":
+            left.pgconn.finish()
+        elif ends == "cancels":
+            raise psycopg.DataError("enough")
+    if ends != "vanishes":
+        left.rollback()
+        left.close()
+    assert rows(other) == [(1, "a"), (2, "b")]
+
+
+def test_execute_takes_expressions(client: psycopg.Connection, other: psycopg.Connection) -> None:
+    other.execute("PREPARE sum_of (int, int) AS SELECT $1 + $2")
+    assert other.execute("EXECUTE sum_of (1 + 1, length('abc'))").fetchone() == (5,)
+    with pytest.raises(psycopg.errors.UndefinedColumn, match="LINE 1: EXECUTE sum_of"):
+        other.execute("EXECUTE sum_of (nothing, 1)")

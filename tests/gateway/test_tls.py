@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
+import hashlib
 import http.client
 import json
 import random
@@ -13,9 +15,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509.oid import NameOID
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.THttpClient import THttpClient
 
@@ -23,7 +30,7 @@ from catalog.conditions import HostNotLoopback, TlsUnusable
 from gateway.hs2 import transport
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from gateway.process.tls import TlsFailed, TlsFiles, TlsServer, TlsSession
+from gateway.process.tls import TlsFailed, TlsFiles, TlsServer, TlsSession, end_point_of
 from tests.certificates import Certificate, make_certificate
 from tests.gateway.arrow_engine import rows
 from tests.gateway.fuzz import Fuzzer
@@ -362,3 +369,46 @@ def test_a_thousand_idle_connections_take_less_than_a_hundred_megabytes(
 def resident_bytes() -> int:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()
+
+
+_KEYS: dict[str, Callable[[], object]] = {
+    "ec": lambda: ec.generate_private_key(ec.SECP256R1()),
+    "rsa": lambda: rsa.generate_private_key(65537, 2048),
+    "ed25519": ed25519.Ed25519PrivateKey.generate,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "signed", "bound"),
+    [
+        ("ec", hashes.SHA256(), "sha256"),
+        ("ec", hashes.SHA384(), "sha384"),
+        ("rsa", hashes.SHA512(), "sha512"),
+        ("ed25519", None, None),
+    ],
+)
+def test_channel_binding_is_the_hash_of_the_signature(
+    key: str, signed: hashes.HashAlgorithm | None, bound: str | None
+) -> None:
+    private: Any = _KEYS[key]()
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = dt.datetime.now(dt.UTC)
+    builder = x509.CertificateBuilder(name, name, private.public_key(), 1).not_valid_before(now)
+    made = builder.not_valid_after(now + dt.timedelta(days=1)).sign(private, cast(Any, signed))
+    found = end_point_of(made.public_bytes(serialization.Encoding.PEM).decode())
+    content = made.public_bytes(serialization.Encoding.DER)
+    assert found == (hashlib.new(bound, content).digest() if bound else b"")
+
+
+@pytest.mark.parametrize("function", [hashes.SHA1(), hashes.MD5()])  # with which no certificate can be signed any more
+def test_channel_binding_of_a_weak_signature_is_sha256(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, function: hashes.HashAlgorithm
+) -> None:
+    made = x509.load_pem_x509_certificate(make_certificate(tmp_path).certificate.read_bytes())
+
+    class Weak:
+        signature_hash_algorithm = function
+        fingerprint = staticmethod(made.fingerprint)
+
+    monkeypatch.setattr(x509, "load_pem_x509_certificates", lambda _: [Weak()])
+    assert end_point_of("") == made.fingerprint(hashes.SHA256())

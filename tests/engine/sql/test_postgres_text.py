@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sql.postgres_text import adapt_text
+from engine.sql.postgres_text import adapt_catalogs, adapt_text, parse_insert
 
 DEFINITIONS = [
     ('CREATE TABLE "shop" . "t" ("x" int8, "s" text)', "CREATE TABLE `shop` . `t` (`x` bigint, `s` string)"),
@@ -47,3 +47,26 @@ def test_other_texts_are_unchanged(source: str) -> None:
 def test_place_of_an_error_is_in_the_source() -> None:
     adapted = adapt_text("CREATE TABLE t (a text, b int8, c nothing)")
     assert adapted.source[adapted.origin(adapted.text.index("nothing")) :] == "nothing)"
+
+
+_CATALOGS = {"postgres:postgres": "spark_catalog"}
+
+
+@pytest.mark.parametrize(
+    ("source", "spark", "postgres"),
+    [
+        ('"postgres:postgres"."s"."t"', "`spark_catalog`.`s`.`t`", '"spark_catalog"."s"."t"'),
+        ('"postgres:postgres".s."t"', "`spark_catalog`.s.`t`", '"spark_catalog".s."t"'),
+        ('"postgres:postgres"."s"', "`postgres:postgres`.`s`", '"postgres:postgres"."s"'),
+        ("'\"postgres:postgres\".s.t'", "'\"postgres:postgres\".s.t'", "'\"postgres:postgres\".s.t'"),
+    ],
+)
+def test_database_before_a_schema_and_a_table_is_its_catalog(source: str, spark: str, postgres: str) -> None:
+    assert adapt_text(f"SELECT * FROM {source}", _CATALOGS).text == f"SELECT * FROM {spark}"
+    assert adapt_catalogs(f"SELECT * FROM {source}", _CATALOGS, 0).text == f"SELECT * FROM {postgres}"
+
+
+def test_comment_before_a_statement_is_no_part_of_it() -> None:
+    assert adapt_text('/* {"app": "dbt"} */ create table t (name text)').text.endswith("(name string)")
+    found = parse_insert("-- first\n/* second **/ INSERT INTO t VALUES (1)")
+    assert found is not None and found.target == "t"

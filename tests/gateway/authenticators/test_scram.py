@@ -56,6 +56,46 @@ def test_final_message_of_another_exchange_is_rejected() -> None:
         exchange.finish(_FINAL)
 
 
+def _bound_final(header: bytes, end_point: bytes) -> bytes:
+    """Returns a final message with a channel binding; its proof is wrong."""
+    return _FINAL.replace(b"biws", base64.b64encode(header + end_point))
+
+
+def test_bound_exchange_takes_its_own_channel_alone() -> None:
+    header = b"p=tls-server-end-point,,"
+    for end_point, is_own in ((b"ours", True), (b"theirs", False), (b"", False)):
+        exchange = ScramExchange(make_verifier("pencil", _SALT, 4096), b"ours", is_bound=True)
+        exchange._nonce = _NONCE
+        exchange.begin(_FIRST.replace(b"n,,", header))
+        if is_own:
+            assert exchange.finish(_bound_final(header, end_point)) is None
+            continue
+        with pytest.raises(MalformedExchange, match="channel binding"):
+            exchange.finish(_bound_final(header, end_point))
+
+
+@pytest.mark.parametrize(
+    ("flag", "end_point", "is_bound"),
+    [
+        ("y", b"ours", False),  # the list of mechanisms was changed on the way
+        ("p=tls-server-end-point", b"ours", False),
+        ("p=tls-unique", b"ours", True),
+        ("p=tls-server-end-point", b"", True),
+        ("n", b"ours", True),
+        ("y", b"ours", True),
+    ],
+)
+def test_flag_of_another_mechanism_is_rejected(flag: str, end_point: bytes, is_bound: bool) -> None:
+    exchange = ScramExchange(make_verifier("pencil", _SALT, 4096), end_point, is_bound=is_bound)
+    with pytest.raises(MalformedExchange):
+        exchange.begin(_FIRST.replace(b"n,,", flag.encode() + b",,"))
+
+
+def test_client_that_could_bind_is_accepted_where_the_server_cannot() -> None:
+    exchange = _exchange()
+    assert exchange.begin(_FIRST.replace(b"n,,", b"y,,"))
+
+
 def test_random_messages_are_rejected() -> None:
     chance = random.Random(1)
     for _ in range(2000):

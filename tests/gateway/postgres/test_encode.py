@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 import struct
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -88,6 +89,18 @@ def test_binary_value_of_each_type(values: list[Any], arrow: pa.DataType, sql_ty
 
 
 NUMBERS = ["0.00", "1.50", "-0.05", "10000.00", "99999999.99", "-12345678.01", "0.01", "100.00", "20000000.00"]
+
+
+def test_random_numerics_have_the_digits_of_postgresql() -> None:
+    numbers = random.Random(41)
+    for _ in range(300):
+        precision = numbers.randint(1, 38)
+        scale, digits = numbers.randint(0, precision), numbers.randint(1, precision)
+        whole = [numbers.randrange(-(10**digits) + 1, 10**digits) * numbers.randint(0, 1) for _ in range(4)]
+        values = [Context(prec=60).scaleb(Decimal(number), -scale) for number in whole]
+        kind = f"decimal({precision},{scale})"
+        found = _cells([*values, None], pa.decimal128(precision, scale), kind, 1)
+        assert found == [*map(numeric_bytes, values), None], (kind, values)
 
 
 def test_numeric_has_the_digits_of_postgresql() -> None:

@@ -21,6 +21,7 @@ from gateway.authenticators.exchange import Mechanism
 from gateway.authenticators.password_file import PasswordFile, User, make_user, store_user
 from gateway.authenticators.passwords import hash_password
 from gateway.authenticators.peer import Peer
+from gateway.process.byte_stream import ByteStream
 from gateway.process.tls import TlsFiles, TlsServer
 from tests.certificates import make_certificate
 from tests.gateway.authenticators.users import cheap_passwords
@@ -79,6 +80,36 @@ def test_password_with_a_verifier_is_proved_by_scram(secured: tuple[Lab, str], m
     if mode == "verify-full":
         settings["sslrootcert"] = certificate
     assert _principal(lab, "ann", "ann's secret", **settings) == "ann"
+
+
+def test_client_that_requires_channel_binding_has_it(secured: tuple[Lab, str]) -> None:
+    lab, _ = secured
+    binding = {"sslmode": "require", "channel_binding": "require"}
+    assert _principal(lab, "ann", "ann's secret", **binding) == "ann"
+    with pytest.raises(psycopg.OperationalError, match="SQLSTATE: 28P01"):
+        _principal(lab, "ann", "wrong", **binding)
+    with pytest.raises(psycopg.OperationalError, match="channel binding"):  # a token proves nothing about the channel
+        _principal(lab, "token", "dgp_good", **binding)
+
+
+def test_client_without_channel_binding_is_accepted(secured: tuple[Lab, str]) -> None:
+    lab, _ = secured
+    assert _principal(lab, "ann", "ann's secret", sslmode="require", channel_binding="disable") == "ann"
+
+
+def test_channel_binding_without_tls_is_rejected(chain: Chain) -> None:
+    lab = Lab(authenticator=chain)
+    with pytest.raises(psycopg.OperationalError, match="channel binding"):
+        _principal(lab, "ann", "ann's secret", channel_binding="require")
+    lab.close()
+
+
+def test_proxy_with_another_certificate_is_noticed(secured: tuple[Lab, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, _ = secured
+    monkeypatch.setattr(ByteStream, "end_point", b"another certificate")
+    with pytest.raises(psycopg.OperationalError, match="channel binding"):
+        _principal(lab, "ann", "ann's secret", sslmode="require", channel_binding="require")
+    assert not lab.registry.sessions()
 
 
 def test_asyncpg_proves_a_password(secured: tuple[Lab, str]) -> None:

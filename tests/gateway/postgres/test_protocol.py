@@ -243,6 +243,113 @@ def test_setting_of_a_block_ends_with_it(wire: Wire) -> None:
     assert cells(wire.query("SHOW lock_timeout")) == [[b"5"]]
 
 
+def test_set_local_ends_with_the_block_and_set_does_not(wire: Wire) -> None:
+    wire.query("BEGIN; SET lock_timeout = 5; SET LOCAL lock_timeout = 6; SET LOCAL work_mem = '1MB'; COMMIT")
+    assert cells(wire.query("SHOW lock_timeout")) == [[b"5"]] and cells(wire.query("SHOW work_mem")) == [[b"4MB"]]
+    messages = wire.query("SET LOCAL lock_timeout = 7")
+    assert "SET LOCAL" in fields(messages[0])["M"] and cells(wire.query("SHOW lock_timeout")) == [[b"5"]]
+    wire.query("BEGIN; SET lock_timeout = 8; SAVEPOINT a; SET lock_timeout = 9")
+    wire.query("ROLLBACK TO a")
+    assert cells(wire.query("SHOW lock_timeout")) == [[b"8"]]
+
+
+def test_modes_of_a_transaction_end_with_it(wire: Wire) -> None:
+    def shown(name: str) -> bytes | None:
+        return cells(wire.query(f"SHOW {name}"))[0][0]
+
+    wire.query("BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY, DEFERRABLE")
+    found = [shown(f"transaction_{name}") for name in ("isolation", "read_only", "deferrable")]
+    assert found == [b"serializable", b"on", b"on"]
+    wire.query("COMMIT AND CHAIN")
+    assert shown("transaction_isolation") == b"serializable"
+    wire.query("COMMIT")
+    assert shown("transaction_isolation") == b"repeatable read" and shown("transaction_read_only") == b"off"
+    wire.query("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY")
+    assert shown("transaction isolation level") == b"read committed"
+    assert shown("default_transaction_read_only") == b"on" and shown("transaction_read_only") == b"on"
+    assert "transaction blocks" in fields(wire.query("SET TRANSACTION READ WRITE")[0])["M"]
+
+
+def test_modes_cannot_change_after_a_query(wire: Wire) -> None:
+    wire.query("BEGIN; SELECT 1")
+    assert error_of(wire.query("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"))["C"] == "25001"
+    wire.query("ROLLBACK")
+    wire.query("BEGIN; SELECT 1; SET TRANSACTION READ ONLY")
+    assert error_of(wire.query("SET TRANSACTION READ WRITE"))["C"] == "25001"
+
+
+@pytest.mark.parametrize("text", ["INSERT INTO t VALUES (1)", "DROP TABLE t", "COPY t FROM STDIN", "OPTIMIZE t"])
+def test_read_only_transaction_rejects_writes(lab: Lab, wire: Wire, text: str) -> None:
+    wire.query("BEGIN READ ONLY")
+    assert error_of(wire.query(text))["C"] == "25006"
+    assert tags(wire.query("ROLLBACK")) == ["ROLLBACK"]
+    wire.query("SET default_transaction_read_only = on")
+    assert error_of(wire.query(text))["C"] == "25006"
+    assert not [run for run in lab.engine.runs if "t" in run.text.split()]
+
+
+@pytest.mark.parametrize(
+    ("begin", "setting", "state"),
+    [
+        ("BEGIN", "idle_in_transaction_session_timeout", "25P03"),
+        ("SELECT 1", "idle_session_timeout", "57P05"),
+    ],
+)
+def test_client_that_sends_nothing_is_disconnected_with_the_reason(
+    wire: Wire, begin: str, setting: str, state: str
+) -> None:
+    wire.query(f"SET {setting} = '100ms'")
+    wire.query(begin)
+    (found,) = wire.until_ready()
+    assert (fields(found)["C"], fields(found)["S"]) == (state, "FATAL")
+
+
+def test_name_of_the_client_is_that_of_its_session(lab: Lab, wire: Wire) -> None:
+    wire.query("SET application_name = 'report'")
+    assert [session.origin.user_agent for session in lab.registry.sessions()] == ["report"]
+
+
+def test_query_with_several_statements_is_one_block(lab: Lab, wire: Wire) -> None:
+    messages = wire.query("SELECT 1; USE x")
+    assert messages[-1] == (b"Z", b"I")
+    assert [run.context.block is not None for run in lab.engine.runs[-2:]] == [True, True]
+    wire.query("SELECT 1;")
+    assert lab.engine.runs[-1].context.block is None
+
+
+def test_begin_in_a_query_begins_a_block_with_the_statements_before_it(lab: Lab, wire: Wire) -> None:
+    assert wire.query("SELECT 1; BEGIN; SELECT 1")[-1] == (b"Z", b"T")
+    first, second = [run.context.block for run in lab.engine.runs[-2:]]
+    assert first is not None and first is second
+    assert tags(wire.query("COMMIT; SELECT 1")) == ["COMMIT", "SELECT 1"]
+
+
+def test_commit_in_a_query_without_begin_is_noticed(wire: Wire) -> None:
+    messages = wire.query("SELECT 1; COMMIT; SELECT 1")
+    assert kinds(messages) == "TDCNCTDCZ" and "no transaction" in fields(messages[3])["M"]
+
+
+def test_savepoint_without_begin_is_rejected(wire: Wire) -> None:
+    assert error_of(wire.query("SELECT 1; SAVEPOINT a"))["C"] == "25P01"
+    assert wire.query("BEGIN; SELECT broken")[-1] == (b"Z", b"E")
+
+
+def test_cursor_without_scroll_only_moves_forward(wire: Wire) -> None:
+    wire.query("DECLARE c NO SCROLL CURSOR WITH HOLD FOR ROWS 10")
+
+    def fetched(text: str) -> list[bytes | None] | str:
+        messages = wire.query(text)
+        errors = [fields(message)["C"] for message in messages if message[0] == b"E"]
+        return errors[0] if errors else [row[0] for row in cells(messages)]
+
+    assert fetched("FETCH ABSOLUTE 2 FROM c") == [b"1"]
+    assert fetched("FETCH RELATIVE 1 FROM c") == [b"2"]
+    assert tags(wire.query("MOVE 0 FROM c")) == ["MOVE 1"]
+    for text in ("0", "PRIOR", "ABSOLUTE 3", "ABSOLUTE 1", "LAST", "RELATIVE -1", "RELATIVE 0", "BACKWARD ALL"):
+        assert fetched(f"FETCH {text} FROM c") == "55000", text
+    assert fetched("FETCH ABSOLUTE 5 FROM c") == [b"4"] and len(fetched("FETCH ALL FROM c")) == 5
+
+
 def test_cursor_moves_in_both_directions(wire: Wire) -> None:
     assert error_of(wire.query("DECLARE c CURSOR FOR ROWS 10"))["C"] == "25P01"
     wire.query("DECLARE c SCROLL CURSOR WITH HOLD FOR ROWS 10")
