@@ -414,13 +414,13 @@ def _skipped(suite: Suite, outcomes: Outcomes) -> list[str]:
 
 
 @contextmanager
-def _started(folder: Path) -> Iterator[Started]:
+def _started(folder: Path, thrift_port: int) -> Iterator[Started]:
     for name in ("lake", "external"):
         (folder / name).mkdir()
     certificate = make_certificate(folder)
     server = ServerProcess(
         folder,
-        *(str(folder / "lake"), "--thrift-port", str(HIVE_PORT), "--http-port", "0"),
+        *(str(folder / "lake"), "--thrift-port", str(thrift_port), "--http-port", "0"),
         GATEWAY_LAKE_ALLOWED_ROOTS=f'["{folder}/external"]',
         GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
         GATEWAY_SERVER_TLS_KEY=str(certificate.key),
@@ -437,7 +437,8 @@ def _started(folder: Path) -> Iterator[Started]:
 def run_suites(checkouts: Path, suites: Sequence[Suite], *, record: bool = False) -> Iterator[Row]:
     """Yields the row of each suite, all with one server; suites that cannot be run are left out, with the reason."""
     REPORTS.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, _started(Path(folder)) as server:
+    port = HIVE_PORT if any(suite.run is _pyhive for suite in suites) else 0
+    with tempfile.TemporaryDirectory() as folder, _started(Path(folder), port) as server:
         for suite in suites:
             missing = suite.missing(checkouts)
             yield (

@@ -97,7 +97,7 @@ def test_suites_without_checkout_or_program_are_left_out(suite: Suite, tmp_path:
 
 
 class NoServer(AbstractContextManager[Started]):
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, thrift_port: int) -> None:
         pass
 
     def __enter__(self) -> Started:
