@@ -148,16 +148,15 @@ def databricks() -> dict[str, Callable[[], Any]]:
         ).execute({})
         return file.read_text()
 
-    def partition(day: str) -> bool:
-        parameters = options["client_parameters"]
+    def partition() -> bool:
         return DatabricksPartitionSensor(
             task_id="partition",
             http_path=PATH,
             catalog="spark_catalog",
             schema="airflow_suite",
             table_name="days",
-            partitions={"day": day},
-            client_parameters=parameters,
+            partitions={"day": "2024-01-01"},
+            client_parameters=options["client_parameters"],
         ).poke({})
 
     def awaited() -> bool:
@@ -170,7 +169,7 @@ def databricks() -> dict[str, Callable[[], Any]]:
 
     return {
         "databricks test_connection": lambda: hook.test_connection(),
-        "databricks partition": lambda: [partition("2024-01-01"), partition("2024-01-02")],
+        "databricks partition": partition,
         "databricks jsonl": jsonl,
         "databricks start": lambda: DatabricksStartWarehouseOperator(task_id="start", warehouse_id="any").execute({}),
         "databricks awaited": awaited,

@@ -45,7 +45,7 @@ EXPECTED: dict[str, Any] = {
     "hive get_first": [3],
     "hive test_connection": [True, "Connection successfully tested"],
     "databricks test_connection": [True, "Connection successfully tested"],
-    "databricks partition": [True, False],
+    "databricks partition": True,
     "databricks jsonl": '{"id": 1, "name": "ada"}\n{"id": 2, "name": "bob"}\n',
     "databricks start": None,
     "databricks awaited": True,
