@@ -353,11 +353,13 @@ def go_outcomes(printed: str) -> Outcomes:
     outputs, found = defaultdict[str, str](str), Outcomes()
     for event in events:
         name = event.get("Test", "")
-        outputs[name] += event.get("Output", "")
+        output = event.get("Output", "")
+        if not output.lstrip().startswith(("=== ", "--- ")):  # the frame of go test
+            outputs[name] += output
         if name and event["Action"] in _GO_OUTCOMES:
             outcome = _GO_OUTCOMES[event["Action"]]
             cause = outputs[name].partition("Error:")[2] or outputs[name]
-            found[name] = (outcome, "" if outcome == "passed" else _reason(cause))
+            found[name] = (outcome, "" if outcome == "passed" else _reason(cause) or "no reason given")
     groups = {name.rpartition("/")[0] for name in found}
     return {name: outcome for name, outcome in found.items() if name not in groups}
 

@@ -166,6 +166,7 @@ def test_outcomes_of_go_are_those_of_tests_without_subtests() -> None:
         {"Action": "run", "Test": "TestAll/A"},
         {"Action": "output", "Test": "TestAll/A", "Output": "at x.go\n Error: [INVALID_HANDLE] gone"},
         {"Action": "fail", "Test": "TestAll/A"},
+        {"Action": "output", "Test": "TestAll/B", "Output": "--- SKIP: TestAll/B (0.00s)\n"},
         {"Action": "skip", "Test": "TestAll/B"},
         {"Action": "pass", "Test": "TestAll/C"},
         {"Action": "fail", "Test": "TestAll"},
@@ -174,7 +175,7 @@ def test_outcomes_of_go_are_those_of_tests_without_subtests() -> None:
     printed = "\n".join(("go: downloading", *map(json.dumps, events)))
     assert go_outcomes(printed) == {
         "TestAll/A": ("failed", "INVALID_HANDLE"),
-        "TestAll/B": ("skipped", ""),
+        "TestAll/B": ("skipped", "no reason given"),
         "TestAll/C": ("passed", ""),
     }
 
