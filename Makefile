@@ -74,9 +74,7 @@ test-slow: $(VENV)/.installed-test $(addsuffix /.installed,$(S3A_ORACLE) .oracle
 
 test-clients: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
 	@bash deploy/ensure-maven.sh
-	$(RUN) pytest -m "not oracle and not bench" tests/clients $(TEST_ARGS)
-	@if test -n "$(SUITES)"; then $(RUN) tests.clients.suites "$(SUITES)"; \
-	    else echo "Clients' own test suites are left out: name a folder with checkouts with SUITES=folder"; fi
+	$(RUN) tests.clients.all_clients $(if $(SUITES),"$(SUITES)") -- $(TEST_ARGS)
 
 fuzz-tables: $(VENV)/.installed-test ## read random tables of other writers, TABLES=number SEED=text KINDS=all or some
 	FUZZ_TABLES=$(TABLES) FUZZ_SEED=$(SEED) FUZZ_KINDS="$(KINDS)" $(RUN) pytest -m slow --timeout 0 \

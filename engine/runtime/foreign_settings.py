@@ -45,6 +45,11 @@ def is_reserved(key: str) -> bool:
     return not key or key.lower().startswith(_RESERVED)
 
 
+def is_livy(key: str) -> bool:
+    """Returns whether `key` is a setting of Livy, which is stored, and has no effect either."""
+    return key.lower().startswith("livy.")
+
+
 def is_without_effect(key: str) -> bool:
     """Returns whether `key`, in any case, is one that a session may open with although it has no effect.
 

@@ -26,7 +26,7 @@ from catalog.conditions import (
 )
 from catalog.errors import ECHO_MAX
 from engine.runtime import query_settings
-from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX, is_reserved, is_without_effect
+from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX, is_livy, is_reserved, is_without_effect
 from engine.runtime.trace_parent import trace_parent_of
 
 # Name and description.
@@ -465,6 +465,8 @@ def opening_settings(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple
             continue
         setting, canonical = parse_setting(key, value)
         values[setting.key] = canonical
+        if is_livy(setting.key):
+            without_effect.add(setting.key)
     if sum(map(is_foreign, values)) > FOREIGN_MAX:
         raise TooManyForeignSettings(FOREIGN_MAX)
     return values, tuple(sorted(without_effect))

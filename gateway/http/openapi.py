@@ -172,6 +172,7 @@ OPERATIONS: tuple[Described, ...] = (
     _post(f"{_SQL}/sessions", "SessionRequest", "OpenedSession", "Open a session."),
     _get(f"{_SQL}/warehouses", "Warehouses", "The server, as the one warehouse that there is."),
     _get(f"{_SQL}/warehouses/{{warehouse_id}}", "Warehouse", "The server as a warehouse of any id."),
+    _post(f"{_SQL}/warehouses/{{warehouse_id}}/start", None, "Empty", "Start the warehouse, which is running."),
     _post(f"{_SQL}/warehouses/{{warehouse_id}}/sessions", "SessionRequest", "OpenedSession", "The same."),
     Described(method="delete", path=_SESSION, answers="Empty",
               summary="End a session with what it runs."),

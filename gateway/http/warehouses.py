@@ -2,6 +2,7 @@
 
     GET /api/2.0/sql/warehouses
     GET /api/2.0/sql/warehouses/{id}    the same under any id, since connection paths accept any
+    POST /api/2.0/sql/warehouses/{id}/start    no change, since it is running
 
 Airflow's Databricks hook and the SDK look up an `http_path` here by warehouse name.
 """
@@ -30,6 +31,11 @@ def warehouses_blueprint(api: StatementApi) -> Blueprint:
     @routes.get(f"{API}/warehouses/<warehouse_id>")
     def warehouse(warehouse_id: str) -> dict[str, object]:
         return _warehouse(api, warehouse_id)
+
+    @routes.post(f"{API}/warehouses/<warehouse_id>/start")
+    def start(warehouse_id: str) -> dict[str, object]:
+        del warehouse_id
+        return {}
 
     return routes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,9 +23,6 @@ from tests.gateway.http.conftest import serving_http
 
 # A fixture for these tests only: importing the client of MCP takes a second.
 __all__ = ["agents"]
-
-# Tests of Go's drivers are left out where there is no Go.
-collect_ignore = [] if shutil.which("go") else ["test_databricks_go.py", "test_gohive.py"]
 
 TYPES = pa.table(
     {

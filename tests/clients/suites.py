@@ -2,12 +2,14 @@
 
 FOLDER has checkouts under their repository names: databricks-sqlalchemy, PyHive, dbt-adapters, dbt-databricks,
 databricks-sql-python, databricks-sql-nodejs, and of ADBC's drivers spark and driverbase-go. Suites without a checkout
-are skipped; impyla's package includes its own. Dependencies are installed from PyPI, npm and Go's module proxy.
+or their program (Go, npx) are left out; impyla's package includes its own. Dependencies are installed from PyPI, npm
+and Go's module proxy.
 
 Prints a table with passed, failed, and skipped tests for each suite, and stores the suites' output in
 `.clients/reports`. The suites also test features that only their own servers have, so `known_failures` lists each
-suite's failing tests with reasons; `--record` writes it. The exit code is 1 if other tests fail, or if a suite does not
-run to its end.
+suite's failing tests with reasons; `--record` writes it, and retains the reasons of tests that it listed before. The
+exit code is 1 if other tests fail, or if a suite does not run to its end. `all_clients.py` runs the suites after
+`tests/clients`.
 """
 
 from __future__ import annotations
@@ -16,14 +18,15 @@ import argparse
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +44,7 @@ SUITE_S = 7200
 WAREHOUSE = "/sql/1.0/warehouses/any"
 _SEPARATOR = "  # "
 COUNTS = ("passed", "failed", "error", "skipped")
+KNOWN_COUNT = "known"  # known failures among the failed tests and errors
 REPORTS = ROOT / ".clients" / "reports"
 PLUGINS = Path(__file__).with_name("suite_plugins")
 KNOWN = Path(__file__).with_name("known_failures")
@@ -101,17 +105,40 @@ class Run:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite, the packages that it runs with, and its run for a checkout, an environment, and the server."""
+    """A suite, the packages that it runs with, its run for a checkout, an environment, and the server, and a program
+    that it needs.
+    """
 
     name: str
     checkout: str | None
     environment: str
     packages: tuple[str, ...]
     run: Callable[[Path, Path, Started], Run]
+    program: str = ""
 
     @property
     def file_name(self) -> str:
         return re.sub(r"\W+", "_", self.name)
+
+    def missing(self, checkouts: Path) -> str:
+        """Returns why the suite is left out; an empty text if it can be run."""
+        if self.checkout is not None and not (checkouts / self.checkout).is_dir():
+            return f"{checkouts} has no checkout {self.checkout}"
+        return f"there is no {self.program}" if self.program and not shutil.which(self.program) else ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table, with lines about it. It succeeded if only known tests failed, and the part was not cut."""
+
+    name: str
+    counts: Mapping[str, int]
+    lines: tuple[str, ...] = ()
+    succeeded: bool = True
+
+    def print(self) -> None:
+        print(f"{self.name:<38}" + "".join(f"{self.counts.get(name, 0):>9}" for name in (*COUNTS, KNOWN_COUNT)))
+        print(*(f"  {line}\n" for line in self.lines), sep="", end="", flush=True)
 
 
 def _databricks_variables(server: Started) -> dict[str, str]:
@@ -259,8 +286,8 @@ SUITES = (
     Suite("dbt-spark", "dbt-adapters", "suites-dbt-spark", _DBT_SPARK, _dbt_spark("apache_spark")),
     Suite("dbt-spark with Delta", "dbt-adapters", "suites-dbt-spark", _DBT_SPARK, _dbt_spark("databricks_cluster")),
     Suite("databricks-sql-connector", "databricks-sql-python", "suites-connector", _CONNECTOR, _connector),
-    Suite("ADBC's Spark driver", "spark", "", (), _adbc),
-    Suite("@databricks/sql", "databricks-sql-nodejs", "", (), _node),
+    Suite("ADBC's Spark driver", "spark", "", (), _adbc, "go"),
+    Suite("@databricks/sql", "databricks-sql-nodejs", "", (), _node, "npx"),
     Suite("dbt-databricks", "dbt-databricks", "suites-dbt-databricks", _DBT_DATABRICKS, _dbt_databricks),
 )
 
@@ -326,11 +353,13 @@ def go_outcomes(printed: str) -> Outcomes:
     outputs, found = defaultdict[str, str](str), Outcomes()
     for event in events:
         name = event.get("Test", "")
-        outputs[name] += event.get("Output", "")
+        output = event.get("Output", "")
+        if not output.lstrip().startswith(("=== ", "--- ")):  # the frame of go test
+            outputs[name] += output
         if name and event["Action"] in _GO_OUTCOMES:
             outcome = _GO_OUTCOMES[event["Action"]]
             cause = outputs[name].partition("Error:")[2] or outputs[name]
-            found[name] = (outcome, "" if outcome == "passed" else _reason(cause))
+            found[name] = (outcome, "" if outcome == "passed" else _reason(cause) or "no reason given")
     groups = {name.rpartition("/")[0] for name in found}
     return {name: outcome for name, outcome in found.items() if name not in groups}
 
@@ -348,35 +377,81 @@ def known_failures(suite: Suite) -> dict[str, str]:
 
 
 def _record(suite: Suite, failures: Mapping[str, str]) -> None:
-    lines = sorted(f"{test}{_SEPARATOR}{reason}" for test, reason in failures.items())
+    reasons = known_failures(suite)
+    lines = sorted(f"{test}{_SEPARATOR}{reasons.get(test, reason)}" for test, reason in failures.items())
     (KNOWN / f"{suite.file_name}.txt").write_text("".join(f"{line}\n" for line in lines))
 
 
-def run_suite(suite: Suite, checkouts: Path, server: Started, *, record: bool) -> bool:
-    """Prints a suite's row; returns if it ran to its end and only known failures occurred."""
-    outcomes, problem = _outcomes(suite, checkouts, server)
+def run_suite(suite: Suite, checkouts: Path, server: Started, *, record: bool = False) -> Row:
+    """Returns a suite's row; it succeeded if it ran to its end and only known failures occurred."""
+    try:
+        outcomes, problem = _outcomes(suite, checkouts, server)
+    except (OSError, subprocess.SubprocessError, AssertionError) as error:
+        return Row(suite.name, {}, (f"did not run: {' '.join(str(error).split())}",), succeeded=False)
     counts = Counter(outcome for outcome, _ in outcomes.values())
-    print(f"{suite.name:<34}" + "".join(f"{counts[name]:>9}" for name in COUNTS), flush=True)
     if problem:
-        print(f"  {problem}: {REPORTS / suite.file_name}.txt")
-        return False
-    skipped = Counter(reason for outcome, reason in outcomes.values() if outcome == "skipped")
-    for reason, number in skipped.most_common(SKIPS_SHOWN):
-        print(f"  {number} skipped: {reason}")
-    if len(skipped) > SKIPS_SHOWN:
-        rest = sum(skipped.values()) - sum(number for _, number in skipped.most_common(SKIPS_SHOWN))
-        print(f"  {rest} skipped for other reasons: {REPORTS / suite.file_name}.json")
+        return Row(suite.name, counts, (f"{problem}: {REPORTS / suite.file_name}.txt",), succeeded=False)
     failures = {test: reason for test, (outcome, reason) in outcomes.items() if outcome in ("failed", "error")}
     if record:
         _record(suite, failures)
     known = known_failures(suite)
     passed = [test for test in known if outcomes.get(test, ("", ""))[0] == "passed"]
-    if passed:
-        print(f"  {len(passed)} known failures passed, and may leave {KNOWN.name}: {', '.join(passed)}")
     new = {test: reason for test, reason in failures.items() if test not in known}
-    for test, reason in new.items():
-        print(f"  new failure: {test}{_SEPARATOR}{reason}")
-    return not new
+    lines = _skipped(suite, outcomes)
+    if passed:
+        lines.append(f"{len(passed)} known failures passed, and may leave {KNOWN.name}: {', '.join(passed)}")
+    lines += (f"new failure: {test}{_SEPARATOR}{reason}" for test, reason in new.items())
+    counts[KNOWN_COUNT] = len(failures) - len(new)
+    return Row(suite.name, counts, tuple(lines), succeeded=not new)
+
+
+def _skipped(suite: Suite, outcomes: Outcomes) -> list[str]:
+    """Returns lines with the most frequent reasons of skipped tests."""
+    skipped = Counter(reason for outcome, reason in outcomes.values() if outcome == "skipped")
+    frequent = skipped.most_common(SKIPS_SHOWN)
+    lines = [f"{number} skipped: {reason}" for reason, number in frequent]
+    if rest := sum(skipped.values()) - sum(number for _, number in frequent):
+        lines.append(f"{rest} skipped for other reasons: {REPORTS / suite.file_name}.json")
+    return lines
+
+
+@contextmanager
+def _started(folder: Path, thrift_port: int) -> Iterator[Started]:
+    for name in ("lake", "external"):
+        (folder / name).mkdir()
+    certificate = make_certificate(folder)
+    server = ServerProcess(
+        folder,
+        *(str(folder / "lake"), "--thrift-port", str(thrift_port), "--http-port", "0"),
+        GATEWAY_LAKE_ALLOWED_ROOTS=f'["{folder}/external"]',
+        GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
+        GATEWAY_SERVER_TLS_KEY=str(certificate.key),
+    )
+    try:
+        ports = server.ports()
+        _make_tables(ports["thrift"])
+        yield Started(ports["thrift"], ports["http"], certificate.certificate, folder / "external")
+    finally:
+        server.popen.send_signal(signal.SIGTERM)
+        server.end()
+
+
+def run_suites(checkouts: Path, suites: Sequence[Suite], *, record: bool = False) -> Iterator[Row]:
+    """Yields the row of each suite, all with one server; suites that cannot be run are left out, with the reason."""
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    port = HIVE_PORT if any(suite.run is _pyhive for suite in suites) else 0
+    with tempfile.TemporaryDirectory() as folder, _started(Path(folder), port) as server:
+        for suite in suites:
+            missing = suite.missing(checkouts)
+            yield (
+                Row(suite.name, {}, (f"left out: {missing}",))
+                if missing
+                else run_suite(suite, checkouts, server, record=record)
+            )
+
+
+def print_header() -> None:
+    print(f"{'suite':<38}" + "".join(f"{name:>9}" for name in (*COUNTS, KNOWN_COUNT)))
 
 
 def main() -> int:
@@ -390,34 +465,17 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no suite named {', '.join(sorted(unknown))}")
     checkouts = request.checkouts.resolve()
-    present = [suite for suite in SUITES if suite.checkout is None or (checkouts / suite.checkout).is_dir()]
-    absent = {*request.suites} - {suite.name for suite in present}
-    if absent:
-        parser.error(f"{checkouts} has no checkout for {', '.join(sorted(absent))}")
-    selected = [suite for suite in present if not request.suites or suite.name in request.suites]
-    REPORTS.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("lake", "external"):
-            (Path(folder) / name).mkdir()
-        certificate = make_certificate(Path(folder))
-        server = ServerProcess(
-            Path(folder),
-            *(str(Path(folder) / "lake"), "--thrift-port", str(HIVE_PORT), "--http-port", "0"),
-            GATEWAY_LAKE_ALLOWED_ROOTS=f'["{folder}/external"]',
-            GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
-            GATEWAY_SERVER_TLS_KEY=str(certificate.key),
-        )
-        try:
-            ports = server.ports()
-            _make_tables(ports["thrift"])
-            started = Started(ports["thrift"], ports["http"], certificate.certificate, Path(folder) / "external")
-            print(f"{'suite':<34}" + "".join(f"{name:>9}" for name in COUNTS))
-            succeeded = [run_suite(suite, checkouts, started, record=request.record) for suite in selected]
-        finally:
-            server.popen.send_signal(signal.SIGTERM)
-            server.end()
+    selected = [suite for suite in SUITES if not request.suites or suite.name in request.suites]
+    missing = [suite.missing(checkouts) for suite in selected if suite.missing(checkouts)]
+    if request.suites and missing:
+        parser.error("; ".join(missing))
+    rows = []
+    print_header()
+    for row in run_suites(checkouts, selected, record=request.record):
+        row.print()
+        rows.append(row)
     print(f"Reports: {REPORTS}")
-    return 0 if succeeded and all(succeeded) else 1
+    return 0 if all(row.succeeded for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Airflow's hook for HiveServer2, and the hook, operators and sensor of its Databricks provider, in Airflow's own
-environment. Connections come from variables of the environment, so that no database of Airflow is needed.
+"""Airflow's hook for HiveServer2, its operators for Beeline and for any database, and the hook, operators and sensors
+of its Databricks provider, in Airflow's own environment. Connections come from variables of the environment, so that
+no database of Airflow is needed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from pyhive import hive
 
+from tests.clients.drivers import JARS, java
 from tests.clients.environments import client_environment
 from tests.clients.fix_server import RealServer
 
@@ -28,6 +30,11 @@ PACKAGES = (
 PATH = "/sql/1.0/warehouses/any"
 PEOPLE = [[1, "ada"], [2, "bob"], [3, "cy"]]
 EXPECTED: dict[str, Any] = {
+    "hive beeline": [[3]],
+    "hive beeline error": "UNRESOLVED_COLUMN",
+    "hive checks": True,
+    "hive query": [[3]],
+    "hive get_pandas_df": [{"a": 1}],
     "hive get_records": [[0], [1], [2]],
     "hive get_results": {"data": [[1]], "header": [["a", "INT_TYPE", None, None, None, None, True]]},
     "hive get_df": [{"a": 1, "b": "x"}],
@@ -37,6 +44,11 @@ EXPECTED: dict[str, Any] = {
     "hive run": [[3]],
     "hive get_first": [3],
     "hive test_connection": [True, "Connection successfully tested"],
+    "databricks test_connection": [True, "Connection successfully tested"],
+    "databricks partition": True,
+    "databricks jsonl": '{"id": 1, "name": "ada"}\n{"id": 2, "name": "bob"}\n',
+    "databricks start": None,
+    "databricks awaited": True,
     "databricks run": [[[1]], [[3]]],
     "databricks get_records": PEOPLE,
     "databricks parameters": [["bob"]],
@@ -47,6 +59,7 @@ EXPECTED: dict[str, Any] = {
     "databricks copy": [4],
     "databricks warehouse": [1],
     "databricks statement": [5],
+    "databricks files": [2],
 }
 
 
@@ -55,12 +68,20 @@ def test_hooks_and_operators_read_and_write(server: RealServer) -> None:
         cursor.execute("CREATE SCHEMA airflow_suite")
         cursor.execute("CREATE TABLE airflow_suite.people (id INT, name STRING)")
         cursor.execute("INSERT INTO airflow_suite.people VALUES (1, 'ada'), (2, 'bob'), (3, 'cy')")
+        cursor.execute("CREATE TABLE airflow_suite.days (a INT, day DATE) PARTITIONED BY (day)")
+        cursor.execute("INSERT INTO airflow_suite.days VALUES (1, DATE '2024-01-01')")
     folder = server.lake / "airflow_files"  # COPY INTO reads below the lake
     folder.mkdir()
+    beeline = folder / "beeline"
+    beeline.write_text(f'#!/bin/sh\nexec {java()} -cp "{JARS}" org.apache.hive.beeline.BeeLine "$@"\n')
+    beeline.chmod(0o755)
+    of_beeline = {"conn_type": "hive_cli", "host": "127.0.0.1", "port": server.thrift_port, "schema": "default"}
     of_hive = {"conn_type": "hiveserver2", "host": "127.0.0.1", "port": server.thrift_port, "login": "ada"}
     of_databricks = {"conn_type": "databricks", "host": "127.0.0.1", "port": server.http_port, "schema": "http"}
     environment = os.environ | {
         "AIRFLOW_HOME": str(folder),
+        "PATH": os.pathsep.join((str(folder), os.environ["PATH"])),
+        "AIRFLOW_CONN_HIVE_CLI_DEFAULT": json.dumps(of_beeline | {"login": "ada", "extra": {"use_beeline": True}}),
         "AIRFLOW_CTX_DAG_ID": "daily",
         "AIRFLOW_CONN_HIVESERVER2_DEFAULT": json.dumps(of_hive),
         "AIRFLOW_CONN_DATABRICKS_DEFAULT": json.dumps(of_databricks | {"password": "any"}),

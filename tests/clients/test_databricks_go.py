@@ -12,7 +12,7 @@ import pytest
 from tests.clients.conftest import Served
 from tests.clients.environments import go_program
 
-pytestmark = pytest.mark.clients
+pytestmark = [pytest.mark.clients, pytest.mark.go]
 
 SOURCE = Path(__file__).with_name("databricks_sql.go")
 MODULE = "github.com/databricks/databricks-sql-go@v1.7.0"

@@ -17,7 +17,7 @@ import pytest
 from tests.clients.environments import go_program
 from tests.clients.fix_server import RealServer
 
-pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow, pytest.mark.go]
 
 SOURCE = Path(__file__).with_name("gohive.go")
 GOHIVE = "github.com/beltran/gohive@v1.8.1"

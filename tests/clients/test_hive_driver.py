@@ -31,7 +31,7 @@ def modules() -> Path:
 @pytest.mark.parametrize(
     "transport",
     [
-        pytest.param("sasl", marks=pytest.mark.slow),
+        pytest.param("sasl", marks=(pytest.mark.slow, pytest.mark.timeout(1800))),
         "nosasl",
         pytest.param("http", marks=pytest.mark.slow),
         pytest.param("https", marks=pytest.mark.slow),
@@ -48,7 +48,7 @@ def test_hive_driver_of_node_works_end_to_end(served: Served, modules: Path, tra
         env=os.environ | {"NODE_PATH": str(modules)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1500 if transport == "sasl" else 280,
     )
     assert done.returncode == 0, done.stderr
     one, types, many, error, tables, columns, is_cancelled, limit, *later = map(json.loads, done.stdout.splitlines())

@@ -150,6 +150,92 @@ def test_tables_include_global_temporary_views(client: ThriftClient) -> None:
     assert tables("%", "kyuubi_view")[2] == []
 
 
+# A column's type, its constant in java.sql.Types, its name, and its decimal digits.
+COLUMNS = [
+    ("BOOLEAN", "BOOLEAN", "BOOLEAN", 0),
+    ("TINYINT", "TINYINT", "TINYINT", 0),
+    ("SMALLINT", "SMALLINT", "SMALLINT", 0),
+    ("INT", "INTEGER", "INT", 0),
+    ("BIGINT", "BIGINT", "BIGINT", 0),
+    ("FLOAT", "FLOAT", "FLOAT", 7),
+    ("DOUBLE", "DOUBLE", "DOUBLE", 15),
+    ("DECIMAL(38, 20)", "DECIMAL", "DECIMAL(38,20)", 20),
+    ("DECIMAL(10, 2)", "DECIMAL", "DECIMAL(10,2)", 2),
+    ("STRING", "VARCHAR", "STRING", 0),
+    ("ARRAY<BIGINT>", "ARRAY", "ARRAY<BIGINT>", 0),
+    ("ARRAY<STRING>", "ARRAY", "ARRAY<STRING>", 0),
+    ("MAP<SMALLINT, TINYINT>", "JAVA_OBJECT", "MAP<SMALLINT, TINYINT>", 0),
+    ("DATE", "DATE", "DATE", 0),
+    ("TIMESTAMP", "TIMESTAMP", "TIMESTAMP", 6),
+    ("STRUCT<X: BIGINT, Y: DOUBLE>", "STRUCT", "STRUCT<X: BIGINT, Y: DOUBLE>", 0),
+    ("BINARY", "BINARY", "BINARY", 0),
+    ("STRUCT<X: STRING>", "STRUCT", "STRUCT<X: STRING>", 0),
+]
+
+
+def rows_of(result: Any, *columns: str) -> list[tuple[str | None, ...]]:
+    rows = []
+    while result.next():
+        rows.append(tuple(result.getString(column) for column in columns))
+    return rows
+
+
+def test_columns_have_their_types_and_comments(jvm: JavaGateway, connection: Any) -> None:
+    columns = ", ".join(f"c{number} {sql} COMMENT '{number}'" for number, (sql, *_) in enumerate(COLUMNS))
+    statement, metadata = connection.createStatement(), connection.getMetaData()
+    statement.execute(f"CREATE OR REPLACE TABLE kyuubi_columns ({columns})")
+    fields = ("COLUMN_NAME", "DATA_TYPE", "TYPE_NAME", "DECIMAL_DIGITS", "REMARKS", "IS_NULLABLE", "IS_AUTO_INCREMENT")
+    expected = [
+        (f"c{number}", str(getattr(jvm.jvm.java.sql.Types, java)), name, digits, str(number), "YES", "NO")
+        for number, (_, java, name, digits) in enumerate(COLUMNS)
+    ]
+    for pattern in ("%", None, "c%"):
+        found = rows_of(metadata.getColumns("", "default", "kyuubi_columns", pattern), *fields)
+        assert [(*row[:3], int(row[3] or 0), *row[4:]) for row in found] == expected
+    assert rows_of(metadata.getColumns(None, "*", "not_exist", "not_exist"), "COLUMN_NAME") == []
+    statement.execute("DROP TABLE kyuubi_columns")
+
+
+def test_columns_of_global_temporary_views_may_be_intervals_and_null(jvm: JavaGateway, connection: Any) -> None:
+    statement, types = connection.createStatement(), jvm.jvm.java.sql.Types
+    statement.execute("CREATE OR REPLACE GLOBAL TEMP VIEW kyuubi_mixed AS SELECT INTERVAL 1 DAY AS i, NULL AS n")
+    found = connection.getMetaData().getColumns("", "global_temp", "kyuubi_mixed", None)
+    assert rows_of(found, "TABLE_SCHEM", "COLUMN_NAME", "DATA_TYPE", "TYPE_NAME") == [
+        ("global_temp", "i", str(types.OTHER), "INTERVAL DAY"),
+        ("global_temp", "n", str(types.NULL), "VOID"),
+    ]
+    statement.execute("DROP VIEW global_temp.kyuubi_mixed")
+
+
+def test_table_types_and_functions(connection: Any) -> None:
+    metadata = connection.getMetaData()
+    assert rows_of(metadata.getTableTypes(), "TABLE_TYPE") == [("TABLE",), ("VIEW",)]
+    for function in ("to_timestamp", "date_part", "lpad", "date_format", "cos", "sin"):
+        assert rows_of(metadata.getFunctions("", "default", function), "FUNCTION_NAME") == [(function,)]
+
+
+def test_driver_describes_the_product(connection: Any) -> None:
+    metadata = connection.getMetaData()
+    assert (metadata.getDatabaseProductName(), metadata.getSchemaTerm()) == ("Spark SQL", "database")
+    for result in (metadata.getImportedKeys("", "default", ""), metadata.getProcedureColumns("", "%", "%", "%")):
+        assert rows_of(result) == []
+    assert not metadata.supportsTransactions() and not metadata.supportsBatchUpdates()
+
+
+def test_status_of_a_statement_that_has_ended(client: ThriftClient) -> None:
+    operation = execute(client, open_session(client), "SELECT date_sub(DATE '2011-11-11', 1)")
+    status = client.GetOperationStatus(t.TGetOperationStatusReq(operation))
+    assert status.operationState == t.TOperationState.FINISHED_STATE and status.hasResultSet
+
+
+def test_variables_of_a_session_are_substituted_outside_of_strings(client: ThriftClient) -> None:
+    configuration = {"set:hiveconf:a": "1", "set:hivevar:b": "2", "set:metaconf:c": "3", "set:system:s": "4"}
+    session = open_session(client, configuration=configuration)
+    text = "SELECT ${a} AS a, ${hivevar:b} AS b, '${a}' AS c"
+    assert cells(fetch(client, execute(client, session, text))) == [[1], [2], ["${a}"]]
+    assert client.ExecuteStatement(t.TExecuteStatementReq(session, "SET env:ABC=xyz")).status.errorMessage
+
+
 def test_session_with_an_unknown_schema_is_rejected(client: ThriftClient) -> None:
     status = client.OpenSession(t.TOpenSessionReq(configuration={"use:database": "default2"})).status
     assert status.statusCode == t.TStatusCode.ERROR_STATUS and "[SCHEMA_NOT_FOUND]" in status.errorMessage

@@ -315,6 +315,7 @@ def test_node_postgres_reads_binds_and_fails(place: RealServer) -> None:
     assert bound == [{"name": "ann"}] and error == "42P01"
 
 
+@pytest.mark.go
 @pytest.mark.slow
 def test_pgx_reads_binds_and_copies(place: RealServer) -> None:
     program = go_program(Path(__file__).with_name("pgx_client.go"), "github.com/jackc/pgx/v5@v5.7.6")

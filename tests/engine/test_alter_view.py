@@ -68,6 +68,10 @@ def test_another_query_keeps_comment_and_properties_and_has_its_own_columns_and_
     assert ("Comment", "about", "") in rows(views, "DESCRIBE EXTENDED v")
     run(views, "ALTER VIEW v AS WITH c AS (SELECT 2 AS two) SELECT * FROM c")
     assert rows(views, "SELECT * FROM v") == [(2,)]
+    run(views, "ALTER VIEW v SELECT 3 AS three")
+    assert rows(views, "SELECT three FROM v") == [(3,)]
+    refused = refuse(views, "ALTER VIEW v SET LOCATION '/x'")
+    assert refused.condition == "UNSUPPORTED_STATEMENT" and "ALTER VIEW … SET LOCATION" in str(refused)
 
 
 def test_properties_are_set_and_unset(views: LakeSession) -> None:

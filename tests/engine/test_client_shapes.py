@@ -98,6 +98,8 @@ def test_use_with_a_catalog(lake: BareLake) -> None:
     for text in ("USE CATALOG hive_metastore", "SET CATALOG `hive_metastore`", "USE hive_metastore.shop"):
         lake.answer(text)
         assert lake.state.catalog == "spark_catalog", text
+    lake.answer("SET CATALOG spark_catalog")
+    assert lake.state.schema == "shop", "the current catalog retains its schema"
     assert lake.rows("SHOW TABLES LIKE 'o*'") == [("shop", "other", False)]
 
 

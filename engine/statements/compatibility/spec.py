@@ -55,7 +55,9 @@ ForeignStatement = Refresh | ShowAbsent
 
 
 def parse_refresh(cursor: Cursor) -> Refresh:
-    """Parses the text after REFRESH: `[TABLE] t`, `'path'`, `FUNCTION f`."""
+    """Parses the text after REFRESH: `[TABLE] t`, `'path'`, `FUNCTION f`. Spark also takes a path without quotes."""
+    if cursor.words(1) in (["/"], ["."]):
+        raise unsupported_statement("REFRESH of a path without quotes")
     for words in (("MATERIALIZED", "VIEW"), ("STREAMING", "TABLE")):
         if cursor.take(*words):
             raise unsupported_statement(f"REFRESH {' '.join(words)}")

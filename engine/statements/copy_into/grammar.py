@@ -108,6 +108,7 @@ def _take_validation(cursor: Cursor) -> Validation | None:
 def _take_files(cursor: Cursor) -> tuple[tuple[str, ...], str | None]:
     if cursor.take("FILES"):
         cursor.read("=")
+        cursor.take("ARRAY")  # Airflow's operator writes the list as an array of the connector's
         cursor.read("(")
         names = [cursor.read_string()]
         while cursor.take(","):

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.entries import TableEntry
+from catalog.entries import TableEntry, ViewEntry
 from catalog.names import Matcher, jdbc_matcher, matches_all
 from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
 from engine.runtime.results import BIGINT, BOOLEAN, INT, STRING, STRING_MAP, ResultStream, small_result, sql_field
@@ -53,9 +53,8 @@ def _tables(bound: BoundStatement, statement: ListTables) -> ResultStream:
         kind = "TABLE" if isinstance(relation, TableEntry) else "VIEW"
         if not statement.types or kind in statement.types:
             rows.append((*relation.name.parts, kind, comments.get(relation.name, relation.comment)))
-    # As in Spark, global temporary views have a schema, but no catalog.
-    if statement.catalog is None and schemas(GLOBAL_SCHEMA) and (not statement.types or "VIEW" in statement.types):
-        views = (view for view in bound.state.global_views.values() if tables(view.name.table))
+    if not statement.types or "VIEW" in statement.types:
+        views = _global_views(bound, statement.catalog, schemas, tables)
         rows += [(None, GLOBAL_SCHEMA, view.name.table, "VIEW", view.comment) for view in views]
     columns = {"catalog": STRING, "schema": STRING, "table": STRING, "type": STRING, "comment": STRING}
     return small_result(columns, rows)
@@ -82,7 +81,18 @@ def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
             found.add_fields(relation.entry.name.parts, relation.snapshot.schema.fields, matches)
         else:
             found.add_columns(relation.entry.name.parts, *_selected_columns(relation.columns, matches))
+    schemas, tables = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.table_pattern)
+    for view in _global_views(bound, statement.catalog, schemas, tables):
+        columns = [ColumnInfo(name=one.name, type=one.type, comment=one.comment) for one in view.columns]
+        found.add_columns((None, GLOBAL_SCHEMA, view.name.table), *_selected_columns(columns, matches))
     return found.result()
+
+
+def _global_views(bound: BoundStatement, catalog: str | None, schemas: Matcher, tables: Matcher) -> list[ViewEntry]:
+    """Returns global temporary views. As in Spark, they have a schema, but no catalog."""
+    if catalog is not None or not schemas(GLOBAL_SCHEMA):
+        return []
+    return [view for view in bound.state.global_views.values() if tables(view.name.table)]
 
 
 _Column = TypeVar("_Column", StructField, ColumnInfo)
@@ -101,7 +111,7 @@ class _FoundColumns:
     """The cells so far, a list per result column; relation names are stored once each."""
 
     def __init__(self) -> None:
-        self._relations: list[tuple[str, ...]] = []
+        self._relations: list[tuple[str | None, ...]] = []
         # Each relation's first and last cell: tables with the same schema share them.
         self._spans: list[tuple[int, int]] = []
         self._cells: tuple[list[Any], ...] = ([], [], [], [], [], [])
@@ -131,7 +141,9 @@ class _FoundColumns:
         names = [column.name for column in fields]
         return names, types, [column.nullable for column in fields], positions, comments, defaults
 
-    def add_columns(self, relation: tuple[str, ...], columns: Sequence[ColumnInfo], positions: Sequence[int]) -> None:
+    def add_columns(
+        self, relation: tuple[str | None, ...], columns: Sequence[ColumnInfo], positions: Sequence[int]
+    ) -> None:
         own = (
             (one.name, one.type, one.nullable, position, one.comment, one.default)
             for one, position in zip(columns, positions, strict=True)

@@ -67,7 +67,7 @@ def parse_alter_object(cursor: Cursor, kind: Kind) -> AlterOwner | AlterTags:
         return AlterOwner(securable=securable, owner=owner)
     tags = take_tags(cursor, kind, securable.parts)
     if tags is None:
-        raise unsupported_statement(f"ALTER {kind} …, but for OWNER TO and TAGS,")
+        raise unsupported_statement(f"ALTER {kind} … {' '.join(cursor.words(2))}".rstrip())
     return tags
 
 

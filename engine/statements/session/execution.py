@@ -17,8 +17,9 @@ _UNSET = "<undefined>"
 
 
 def use_catalog(bound: BoundStatement, statement: UseCatalog) -> Outcome:
-    """Switches to a catalog, at its schema `default`."""
-    return _use(SchemaName(bound.view.catalog(CatalogName(statement.catalog)).name.catalog, "default"))
+    """Switches to a catalog, at its schema `default`; the current catalog retains its schema, as in Spark."""
+    catalog = bound.view.catalog(CatalogName(statement.catalog)).name.catalog
+    return _use(bound.state.current if catalog == bound.state.catalog else SchemaName(catalog, "default"))
 
 
 def use_schema(bound: BoundStatement, statement: UseSchema) -> Outcome:

@@ -26,6 +26,7 @@ from engine.statements.policies.statement import AlterTags
 from engine.statements.views.statement import AlterView, CreateView, DropView, ViewColumn
 
 _CHANGES = (("AS",), ("RENAME", "TO"), ("SET", "TBLPROPERTIES"), ("UNSET", "TBLPROPERTIES"), ("WITH", "SCHEMA"))
+_QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")  # Spark also takes a query without AS
 
 
 def parse_alter_view(cursor: Cursor) -> CreateView | AlterView | AlterOwner | AlterTags:
@@ -33,6 +34,8 @@ def parse_alter_view(cursor: Cursor) -> CreateView | AlterView | AlterOwner | Al
     ahead = cursor.copy()
     read_table(ahead)
     words = next((words for words in _CHANGES if ahead.take(*words)), None)
+    if words is None and ahead.words(1) and ahead.words(1)[0] in _QUERY_WORDS:
+        return CreateView(view_parts=read_table(cursor), query=parse_query(cursor), or_replace=True, alters=True)
     if words is None:
         return parse_alter_object(cursor, Kind.VIEW)
     view = read_table(cursor)

@@ -259,6 +259,7 @@ def test_the_server_is_the_one_warehouse(live: Live) -> None:
     assert listed.num_active_sessions == 0
     found = client.warehouses.get("abc 1")
     assert found.id == "abc 1" and found.state is State.RUNNING
+    assert client.warehouses.start("abc 1").result().state is State.RUNNING
     url = present(found.jdbc_url)
     assert f"127.0.0.1:{live.port}" in url and "httpPath=/sql/1.0/warehouses/abc%201;" in url
     client.statement_execution.execute_statement("SELECT 1", found.id)

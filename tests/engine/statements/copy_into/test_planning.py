@@ -40,7 +40,7 @@ def test_copy_lists_each_file_once(planning: PlanningLake, folder: Path) -> None
 
 
 def test_copy_options(planning: PlanningLake, folder: Path) -> None:
-    text = f"""COPY INTO plain FROM '{folder}' FILEFORMAT = JSON FILES = ('2.csv')
+    text = f"""COPY INTO plain FROM '{folder}' FILEFORMAT = JSON FILES = ARRAY('2.csv')
         COPY_OPTIONS ('force' = 'true', 'mergeSchema' = 'true')"""
     plan = planning.plan(CopyPlan, text, "a INT, n INT")
     assert plan.loaded["path"].to_pylist() == [f"{folder}/2.csv"]
