@@ -25,8 +25,8 @@ from gateway.connect.delta_details import with_details
 from gateway.connect.plans import described_query, operation_of, plan_of
 from gateway.connect.proto import pb2
 from gateway.connect.types import json_type, parse_ddl, tree_lines
-from gateway.connect.waiting import run_call
 from gateway.sessions.session import Session
+from gateway.sessions.waiting import run_call
 
 _Explain = pb2.AnalyzePlanRequest.Explain
 _MODES = {

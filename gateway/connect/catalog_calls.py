@@ -31,8 +31,8 @@ from engine.statements.views.statement import DropView
 from gateway.connect.inputs import name_parts, quote_name, text_literal
 from gateway.connect.proto import pb2
 from gateway.connect.types import ddl_columns
-from gateway.connect.waiting import ended, rows_of, run_call
 from gateway.sessions.session import Session
+from gateway.sessions.waiting import ended, rows_of, run_call
 
 Row = Mapping[str, Any]
 _NOT_FOUND = ("42P01", "42704", "42883", "42P08")

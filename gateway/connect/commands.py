@@ -27,11 +27,11 @@ from gateway.connect.plans import Query, described_query, is_query, plan_of, que
 from gateway.connect.proto import pb2
 from gateway.connect.replies import Nothing, Reply, Rows, SqlResult
 from gateway.connect.shown import Show, shown_result
-from gateway.connect.waiting import run_call
 from gateway.connect.writes import Write, merge_text, write_of, write_v2_of
 from gateway.sessions.operation import Operation
 from gateway.sessions.requested import WantedResult
 from gateway.sessions.session import Session
+from gateway.sessions.waiting import run_call
 
 Started = tuple[Operation, Reply]
 _SOURCE = "connect_source_"

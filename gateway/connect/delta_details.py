@@ -14,8 +14,8 @@ from engine.statements.describe.statement import DescribeDetail
 from gateway.connect.delta_tables import described_table
 from gateway.connect.proto import pb2
 from gateway.connect.rows import encode_rows
-from gateway.connect.waiting import run_call
 from gateway.sessions.session import Session
+from gateway.sessions.waiting import run_call
 
 _Found = TypeVar("_Found", pb2.Relation, pb2.Command)
 

@@ -16,8 +16,8 @@ from engine.runtime.settings import SETTINGS, TIME_ZONE, find_setting
 from engine.runtime.statement import Statement
 from engine.statements.session.statement import ResetSetting, SetSetting
 from gateway.connect.proto import pb2
-from gateway.connect.waiting import ended, rows_of, run_call
 from gateway.sessions.session import Session
+from gateway.sessions.waiting import ended, rows_of, run_call
 
 # Local data travels within the plan up to this size; there are no artifacts.
 _LOCAL_BYTES = str(96 << 20)

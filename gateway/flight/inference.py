@@ -23,8 +23,8 @@ from engine.sql.postgres_text import MARKER_PREFIX, limit_markers, parse_insert
 from engine.sql.query.values import Query
 from engine.statements.row_changes.statement import Delete, Update
 from gateway.flight.metadata import column_type
-from gateway.flight.waiting import ended_rows
 from gateway.sessions.session import Session
+from gateway.sessions.waiting import ended_rows
 
 Describe = Callable[[Query], pa.Schema]
 _PROBE = "gateway_parameter_"

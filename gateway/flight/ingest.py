@@ -26,10 +26,10 @@ from engine.sql.query.source_text import GeneratedText
 from engine.statements.describe.statement import DescribeTable
 from engine.types.value_bytes import value_bytes
 from gateway.flight.log_ins import Call
-from gateway.flight.waiting import ended_rows, run_call
 from gateway.sessions.operation import Operation
 from gateway.sessions.requested import WantedResult
 from gateway.sessions.session import Session
+from gateway.sessions.waiting import ended_rows, run_call
 
 # Bytes of rows after which the statement is checked while the others arrive.
 _UNCHECKED_BYTES = 8 << 20

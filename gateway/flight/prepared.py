@@ -30,8 +30,8 @@ from gateway.flight.inference import Inference, limits
 from gateway.flight.messages import new_message
 from gateway.flight.parameters import row_parameters
 from gateway.flight.results import client_schema
-from gateway.flight.waiting import run_call
 from gateway.sessions.session import Session
+from gateway.sessions.waiting import run_call
 
 _INPUT = "gateway_input_0"
 _VARIABLE = "${"

@@ -31,11 +31,11 @@ from gateway.flight.messages import decode, new_message, pack, unpack
 from gateway.flight.metadata import rows_of, schema_of
 from gateway.flight.prepared import Prepared, prepare, unknown_values
 from gateway.flight.results import READ_AGAIN_S, Ticket, client_schema
-from gateway.flight.waiting import run_call, wait_for_end, wait_for_rows
 from gateway.recovery import Attach, Through
 from gateway.sessions.operation import Operation
 from gateway.sessions.requested import WantedResult
 from gateway.sessions.session import Session
+from gateway.sessions.waiting import run_call, wait_for_end, wait_for_rows
 
 FRONT_END = WIRE
 # Time in seconds that a statement with rows has to end before its client may read them.

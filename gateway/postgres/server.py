@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from catalog.conditions import (
     DatabaseNotFound,
@@ -31,7 +31,6 @@ from gateway.postgres.authentication import authenticate
 from gateway.postgres.client import Client, Opening
 from gateway.postgres.connection import Connection
 from gateway.postgres.errors import error_response
-from gateway.postgres.server_zone import ServerZone
 from gateway.postgres.settings import APPLICATION_NAME, TIME_ZONE, Parameters, find_parameter
 from gateway.postgres.startup import BackendKeys, CancelRequest, Startup, read_startup, split_dialect
 from gateway.process.byte_stream import ByteStream, Disconnected
@@ -274,3 +273,35 @@ def _tune(connection: socket.socket) -> None:
     for name, value in _KEEP_ALIVE_S.items():
         if hasattr(socket, name):
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+_UTC = "UTC"
+_WAIT_S = 30.0
+
+
+@dataclass(slots=True)
+class ServerZone:
+    """Asks the engine once. Thread-safe."""
+
+    _name: str | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def name(self, registry: Registry, identity: Identity, origin: Origin) -> str:
+        """Returns the zone's name, from a query in a session of its own; UTC if it fails."""
+        with self._lock:
+            if self._name is None:
+                self._name = _read(registry, identity, origin)
+            return self._name
+
+
+def _read(registry: Registry, identity: Identity, origin: Origin) -> str:
+    session = registry.open_session(identity, origin=origin, may_lack_schema=True)
+    try:
+        operation = session.execute("SELECT current_timezone()")
+        operation.wait(_WAIT_S)
+        return str(operation.page(0, 1).rows.column(0)[0].as_py())
+    except SqlError as error:
+        logger.warning("the time zone of new sessions is not known: %s", error)
+        return _UTC
+    finally:
+        registry.close_session(session.id, identity)

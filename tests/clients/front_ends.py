@@ -46,7 +46,7 @@ from tests.security.secure_server import basic
 
 THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, MCP = "hs2", "hs2-http", "statements", "connect", "mcp"
 POSTGRES, FLIGHT = "postgres", "flight"
-SLOW = {FLIGHT, POSTGRES}
+SLOW = {CONNECT, FLIGHT, MCP, POSTGRES}
 FRONT_ENDS = (THRIFT, THRIFT_HTTP, STATEMENTS, CONNECT, POSTGRES, MCP, FLIGHT)
 SESSION, CLIENT_SESSION, COUNTS, HANDLES = "session", "client session", "counts", "handles of statements"
 LACKING: Mapping[tuple[str, str], str] = MappingProxyType(

@@ -42,6 +42,8 @@ def rows(connection: psycopg.Connection, text: str = "SELECT * FROM blocks ORDER
     return connection.execute(text).fetchall()
 
 
+pytestmark = pytest.mark.slow  # make test has the blocks of the engine, and some of each client
+
 CHANGES = [
     ("UPDATE blocks SET s = 'x' WHERE id = 1", 1, [(1, "x"), (2, "b")]),
     ("DELETE FROM blocks WHERE id = 1", 1, [(2, "b")]),

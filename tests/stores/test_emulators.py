@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -174,7 +173,7 @@ def serve_and_use(folder: Path, config: str, packages: Path, environment: Mappin
         server.end()
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("go"), reason="needs port 443, and Go")
+@pytest.mark.google
 def test_lake_on_google_cloud_storage(tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path, 30, GCS_HOST)
     hosts = tmp_path / "hosts"
