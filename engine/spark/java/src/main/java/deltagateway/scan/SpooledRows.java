@@ -58,7 +58,7 @@ final class SpooledRows {
     return bytes;
   }
 
-  /** Returns whether the rows fit in a local relation, which needs no job. */
+  /** Returns true if the rows fit in a local relation, which needs no job. */
   boolean isSmall() {
     return rows <= LOCAL_ROWS_MAX && bytes <= LOCAL_BYTES_MAX;
   }
@@ -90,10 +90,12 @@ final class SpooledRows {
 
   /** Returns the URI of a file that the driver serves from now on. */
   private static String served(String path) {
-    for (File file : SERVED) {
-      if (!file.exists() && SERVED.remove(file))
-        SparkEnv.get().rpcEnv().fileServer().removeFile(file.getName());
-    }
+    SERVED.removeIf(
+        file -> {
+          if (file.exists()) return false;
+          SparkEnv.get().rpcEnv().fileServer().removeFile(file.getName());
+          return true;
+        });
     File file = new File(path);
     SERVED.add(file);
     return SparkEnv.get().rpcEnv().fileServer().addFile(file);
