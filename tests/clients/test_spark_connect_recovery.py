@@ -19,7 +19,7 @@ from tests.clients.connect_sessions import remote_session
 from tests.gateway.http.conftest import eventually
 from tests.server_process import START_S, ServerProcess
 
-pytestmark = [pytest.mark.clients, pytest.mark.spark]
+pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
 
 ROWS = 200_000
 SLOW = "sha2(CAST(id AS STRING), 512) > ''"

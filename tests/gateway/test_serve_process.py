@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.http.conftest import STATEMENTS, eventually
+from tests.samples import with_slow
 from tests.server_process import START_S, ServerProcess
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
@@ -220,13 +221,16 @@ def modes(folder: Path) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize(
     ("inherited", "setting", "files", "folders"),
-    [
-        (0o022, "", "0640", "0750"),
-        (0o077, "", "0600", "0700"),
-        (0o077, "0027", "0640", "0750"),
-        (0o022, "0077", "0600", "0700"),
-        (0o077, "0022", "0644", "0755"),
-    ],
+    with_slow(
+        [
+            (0o022, "", "0640", "0750"),
+            (0o077, "", "0600", "0700"),
+            (0o077, "0027", "0640", "0750"),
+            (0o022, "0077", "0600", "0700"),
+            (0o077, "0022", "0644", "0755"),
+        ],
+        slow=(1, 2, 3),
+    ),
 )
 def test_files_have_the_modes_of_the_setting(
     tmp_path: Path, inherited: int, setting: str, files: str, folders: str
