@@ -189,11 +189,11 @@ class CopyIn:
         return self._with_arrays(table if is_csv else _unescaped(table))
 
     def _with_arrays(self, table: pa.Table) -> pa.Table:
-        """Replaces PostgreSQL's texts of arrays by JSON."""
+        """Replaces PostgreSQL's texts of arrays by JSON, and those of bytes by their hexadecimal form."""
         for index, kind in enumerate(map(pg_type, self.types)):
-            if kind.element is not None:
-                texts = table.column(index).to_pylist()
-                values = [None if text is None else _json_array(array_elements(text)) for text in texts]
+            read = _array_text if kind.element is not None else hexadecimal if kind.oid == BYTEA.oid else None
+            if read is not None:
+                values = [None if text is None else read(text, kind) for text in table.column(index).to_pylist()]
                 table = table.set_column(index, table.column_names[index], pa.array(values, pa.string()))
         return table
 
@@ -273,8 +273,30 @@ def _binary_value(content: bytes, kind: PgType) -> str | None:
         raise ValueError(f"a field is not a value of the type {kind.name}") from error
 
 
+def _array_text(text: str, kind: PgType) -> str:
+    found = [None if one is None else one.decode("utf-8") for one in array_elements(text)]
+    if kind.element is not None and kind.element.oid == BYTEA.oid:
+        found = [None if one is None else hexadecimal(one, kind.element) for one in found]
+    return _json_array(found)
+
+
+def hexadecimal(text: str, kind: PgType) -> str:
+    """Returns bytes in the hexadecimal form; `text` may have the escape form too. Raises ValueError."""
+    if text.startswith("\\x"):
+        return f"\\x{bytes.fromhex(text[2:]).hex()}"
+    if _NOT_ESCAPED.search(text):
+        raise ValueError(f"a field is not a value of the type {kind.name}")
+    content = _BYTE_ESCAPES.sub(lambda one: chr(int(one[1], 8)) if one[1] else "\\", text)
+    return f"\\x{content.encode('latin-1').hex()}"
+
+
 def _json_array(elements: Sequence[str | bytes | None]) -> str:
     return json.dumps([one.decode("utf-8") if isinstance(one, bytes) else one for one in elements], ensure_ascii=False)
+
+
+# Escapes of bytes: a doubled backslash, and one before three octal digits; what else has a backslash is invalid.
+_BYTE_ESCAPES = re.compile(r"\\\\|\\([0-3][0-7]{2})")
+_NOT_ESCAPED = re.compile(r"(?:^|[^\\])(?:\\\\)*\\(?!\\|[0-3][0-7]{2})|[^\x00-\x7f]")
 
 
 def _unescaped(table: pa.Table) -> pa.Table:
