@@ -37,7 +37,8 @@ from tests.server_process import ServerProcess
 from tests.soak.sizes import live_heap
 
 BIG = "SELECT id, cast(id AS string) AS s, id * 0.5 AS d FROM range({rows})"
-_CHUNK_BYTES = 1 << 20
+# Java compiles the code of a pipeline during its first runs.
+_WARM_UP_RUNS = 5
 
 
 def connect_run(port: int) -> Callable[[], None]:
@@ -110,8 +111,9 @@ def compare_heaps(statements: int, ports: Mapping[str, int], processes: Mapping[
 
 def compare(name: str, runs: int, systems: Mapping[str, Callable[[], Any]]) -> None:
     times: dict[str, list[float]] = {system: [] for system in systems}
-    for run in systems.values():
-        run()  # warm up
+    for _ in range(_WARM_UP_RUNS):
+        for run in systems.values():
+            run()
     for _ in range(runs):
         for system, run in systems.items():
             start = time.perf_counter()
