@@ -10,19 +10,15 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeVar
-
-import pyarrow as pa
+from typing import TypeVar
 
 from catalog.conditions import (
     CannotRestoreVersion,
     ConcurrentDrop,
     LocalRelationTooLarge,
     PathNotAllowed,
-    PolicyForbidsStatement,
     PolicyForbidsTimeTravel,
     RecursiveView,
     RestoreTimestampTooEarly,
@@ -69,7 +65,7 @@ from engine.binding.frames import captured_view, client_rows_view, input_view, u
 from engine.binding.functions import Functions, TextContext, ensure_names_known
 from engine.binding.information_rows import information_view
 from engine.binding.lineage_rows import lineage_rows
-from engine.binding.metadata_parts import branch_or_tag, relation_or_part
+from engine.binding.metadata_parts import branch_or_tag, history_of, relation_or_part
 from engine.binding.policies import bind_policies, ensure_same_columns, policies_of, protected_at
 from engine.binding.server_rows import server_rows
 from engine.binding.source_files import bind_files_at, volume_files, volume_files_of
@@ -85,13 +81,11 @@ from engine.runtime.statement import Statement
 from engine.spool.spooled_rows import SpooledRows
 from engine.sql.parser import parse_stored_query
 from engine.sql.query.bodies import with_named_markers
-from engine.sql.query.values import AsOfVersion, ChangeRange, HistoryOf, Query, Relation, TimeTravel
+from engine.sql.query.values import AsOfVersion, ChangeRange, Query, Relation, TimeTravel
 from engine.tables.changes import TableChanges
 from engine.tables.formats import DEFAULT_FORMAT
 from engine.tables.keys import ForeignKeyDef, KeyDef, primary_key
-from engine.tables.operations import HISTORY_SCHEMA
-from engine.tables.snapshot import MetadataTable, TableSnapshot
-from engine.types.schema import DataType, MapType, PrimitiveType, StructField, StructType
+from engine.tables.snapshot import TableSnapshot
 
 logger = logging.getLogger(__name__)
 
@@ -608,43 +602,3 @@ def bind(statement: S, bind_names: Callable[[S, Binder], BoundNames], binder: Bi
         knows_user=binder.activity.knows_user,
         load_lineage=binder.load_lineage,
     )
-
-
-def history_of(table: NamedRelation, history: HistoryOf) -> BoundMetadata:
-    """Binds a table's history. Raises for a view, and for a table with a row filter or column masks."""
-    if not isinstance(table, BoundTable):
-        raise TableExpected(table.label)
-    if table.policy is not None:
-        raise PolicyForbidsStatement("DESCRIBE HISTORY", table.label)
-    commits = table.snapshot.history(history.limit).to_pylist()
-    rows = tuple({name: _json_value(value) for name, value in commit.items()} for commit in commits)
-    return BoundMetadata(table=table, part="history", content=MetadataTable(schema=_HISTORY_COLUMNS, rows=rows))
-
-
-def _json_value(value: object) -> object:
-    match value:
-        case datetime():
-            return value.isoformat()
-        case list():  # the pairs of a map
-            return [{"key": key, "value": text} for key, text in value]
-        case _:  # a text, a number or a struct of texts
-            return value
-
-
-def _type_of(kind: pa.DataType) -> DataType:
-    if pa.types.is_map(kind):
-        return MapType(PrimitiveType.STRING, PrimitiveType.STRING)
-    if pa.types.is_struct(kind):
-        return _struct_of(kind)
-    if pa.types.is_timestamp(kind):
-        return PrimitiveType.TIMESTAMP
-    if pa.types.is_boolean(kind):
-        return PrimitiveType.BOOLEAN
-    return PrimitiveType.LONG if pa.types.is_integer(kind) else PrimitiveType.STRING
-
-
-def _struct_of(fields: Any) -> StructType:
-    return StructType(tuple(StructField(field.name, _type_of(field.type)) for field in fields))
-
-
-_HISTORY_COLUMNS = _struct_of(HISTORY_SCHEMA)

@@ -19,7 +19,7 @@ from gateway.postgres.types import TYPES, Column, PgType, pg_type
 
 # Catalogs in memory at the same time, of all principals; the least recently used is released, and made again.
 DATABASES_MAX = 32
-# What the rights of a principal depend on, and the database.
+# All values on which the rights of a principal depend, and the database.
 Key = tuple[object, ...]
 # Arrow's type of a column → Spark's, for the text of its values.
 _SPARK_TYPES: Mapping[pa.DataType, str] = {

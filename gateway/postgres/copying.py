@@ -294,7 +294,7 @@ def _json_array(elements: Sequence[str | bytes | None]) -> str:
     return json.dumps([one.decode("utf-8") if isinstance(one, bytes) else one for one in elements], ensure_ascii=False)
 
 
-# Escapes of bytes: a doubled backslash, and one before three octal digits; what else has a backslash is invalid.
+# Escapes of bytes: a doubled backslash, and one before three octal digits. Any other backslash is invalid.
 _BYTE_ESCAPES = re.compile(r"\\\\|\\([0-3][0-7]{2})")
 _NOT_ESCAPED = re.compile(r"(?:^|[^\\])(?:\\\\)*\\(?!\\|[0-3][0-7]{2})|[^\x00-\x7f]")
 

@@ -23,7 +23,7 @@ _PRIVILEGES: Mapping[str, tuple[str, ...]] = {
     "CREATE TABLE": ("create",),
     "CREATE SCHEMA": ("create",),
 }
-# What everybody may do, by kind.
+# Privileges of all users, by kind.
 _SYSTEM: Mapping[str, tuple[str, ...]] = {
     "database": ("connect", "temporary", "temp"),
     "schema": ("usage",),
