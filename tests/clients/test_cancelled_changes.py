@@ -103,7 +103,9 @@ def rows_of(folder: Path) -> tuple[int, int]:
     return table.num_rows, pc.sum(table["k"]).as_py()
 
 
-@pytest.mark.parametrize("name", CUTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "CLONE" else ()) for name in CUTS]
+)
 def test_cancelled_change_changes_nothing_and_the_session_continues(
     server: RealServer, client: HttpClient, name: str
 ) -> None:

@@ -42,9 +42,11 @@ def filled(users: UserServer) -> UserServer:
 
 @pytest.fixture(
     params=[
-        (view, scheme) for view in _VIEWPORTS for scheme in ("light", "dark") if (view, scheme) != ("tablet", "dark")
+        pytest.param((view, scheme), id=f"{view}-{scheme}", marks=() if view == "wide" else pytest.mark.slow)
+        for view in _VIEWPORTS
+        for scheme in ("light", "dark")
+        if (view, scheme) != ("tablet", "dark")
     ],
-    ids="-".join,
 )
 def page(request: pytest.FixtureRequest, browser: Browser, filled: UserServer) -> Iterator[Page]:
     """Yields the console of the administrator in a viewport and a color scheme."""

@@ -157,6 +157,7 @@ def ensure_drawn(page: Page) -> None:
     expect(page.locator(".plot svg text").filter(has_text="Small orders")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_analysts_day(browser: Browser, server: UserServer) -> None:
     with new_page(browser, viewport={"width": 1280, "height": 720}) as ida:
         ida.goto(server.url)

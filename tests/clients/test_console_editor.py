@@ -182,6 +182,7 @@ def test_cached_and_truncated_results_say_so(page: Page) -> None:
     choose(page, "Rows at most", "1,000,000 rows")
 
 
+@pytest.mark.slow
 def test_lost_connection_is_retried(server: RealServer, browser: Browser) -> None:
     with opened(browser, f"http://localhost:{server.http_port}/", "ERR_INTERNET_DISCONNECTED") as page:
         run(page, "SELECT max(a.id + b.id) AS s FROM range(100000000000) a JOIN range(1000) b ON a.id % 1000 = b.id")

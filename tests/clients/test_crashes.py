@@ -51,7 +51,7 @@ def metrics(port: int) -> str:
         return str(response.read().decode())
 
 
-@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGSEGV, marks=pytest.mark.slow), signal.SIGKILL])
 def test_a_server_that_crashed_serves_again_on_its_ports(process: ServerProcess, number: signal.Signals) -> None:
     ports = process.ports()
     http, server, jvms = HttpClient(ports["http"]), process.server_pid, process.jvms()

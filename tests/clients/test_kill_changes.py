@@ -330,6 +330,7 @@ def kill(servers: KilledServers, clients: list[Client], after_files: int, suffix
     return [f"{'there' if is_there else 'not there'}: {text}" for is_there, text in zip(found, cut, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_killed_server_leaves_rows_as_before_or_after(servers: KilledServers) -> None:
     clients = [Client(servers, lane) for lane in range(3)]

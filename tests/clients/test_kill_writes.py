@@ -221,6 +221,7 @@ def test_eight_sessions_insert_at_once(server: RealServer, table: Path) -> None:
     ensure_sound(table)
 
 
+@pytest.mark.slow
 def test_two_servers_insert_at_once(server: RealServer, table: Path, tmp_path: Path) -> None:
     """One is stopped twice while it is busy: its Java process ends too, and the other one has its statement."""
     other = ServerProcess(tmp_path, str(server.lake))

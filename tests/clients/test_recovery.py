@@ -120,6 +120,7 @@ def test_half_read_result_continues_over_pyhive(process: ServerProcess) -> None:
         assert cursor.fetchall() == [("spark.sql.shuffle.partitions", "7")]
 
 
+@pytest.mark.slow
 def test_half_read_result_continues_over_impyla(process: ServerProcess) -> None:
     ports = process.ports()
     connection = impala.connect("127.0.0.1", ports["thrift"], auth_mechanism="PLAIN", user="ada", password="x")

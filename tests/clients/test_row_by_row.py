@@ -50,7 +50,11 @@ class Sent:
 
 
 @pytest.mark.parametrize(
-    ("open_writer", "marker"), [(open_pyhive, "%s"), (open_databricks, "?")], ids=["PyHive", "databricks-sql-connector"]
+    ("open_writer", "marker"),
+    [
+        pytest.param(open_pyhive, "%s", id="PyHive"),
+        pytest.param(open_databricks, "?", id="databricks-sql-connector", marks=pytest.mark.slow),
+    ],
 )
 def test_reader_counts_every_acknowledged_row_once_beside_executemany(
     server: RealServer, open_writer: Callable[[RealServer], Any], marker: str

@@ -97,6 +97,7 @@ def gateways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Member,
         member.process.end()
 
 
+@pytest.mark.slow
 def test_statements_of_a_killed_gateway_continue_at_the_other_one(gateways: tuple[Member, Member]) -> None:
     first, second = gateways
     first.rows("CREATE TABLE killed (id BIGINT)")

@@ -68,6 +68,8 @@ PACKAGES = {
     ),
 }
 _TIMEOUT_S = 120.0
+# All tests of a module take longer than those of one line.
+_UNCHANGED_TIMEOUT_S = 900.0
 
 
 def main() -> None:
@@ -137,7 +139,10 @@ def _trial(recording: Recording, path: str, line: int, source: str) -> Trial:
 
 def _ensure_unchanged_passes(recording: Recording, paths: list[str], processes: int) -> None:
     """Raises SystemExit if a test fails without a mutant, since it would notice any."""
-    unchanged = [replace(_trial(recording, path, 0, (ROOT / path).read_text()), in_function=True) for path in paths]
+    unchanged = [
+        replace(_trial(recording, path, 0, (ROOT / path).read_text()), in_function=True, timeout_s=_UNCHANGED_TIMEOUT_S)
+        for path in paths
+    ]
     failed = [f"{paths[index]}: {found}" for index, found in outcomes(unchanged, processes) if found != SURVIVED]
     if failed:
         sys.exit("tests fail without a mutant:\n" + "\n".join(failed))

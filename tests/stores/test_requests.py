@@ -214,6 +214,7 @@ def test_six_files_are_removed_by_one_request(server: Server) -> None:
         assert len(sent) <= 6, sent
 
 
+@pytest.mark.slow
 def test_statements_on_an_iceberg_table_take_as_many_requests_as_said(server: Server) -> None:
     server.run("CREATE TABLE s.other (id BIGINT) USING iceberg")
     counts = {"CREATE TABLE": len(server.requests("CREATE TABLE s.a (id BIGINT) USING iceberg"))}

@@ -112,6 +112,7 @@ COLUMNS: tuple[tuple[str, list[Any], list[Any], list[int | None], ColumnEstimate
     ("distinct", "rows", "among", "expected"),
     [
         (5, 100, 100, 5),
+        (1, 1, 1, 1),
         (5, 100, 1000, 5),
         (5, 100, 1001, None),
         (5, 100, 10, 5),

@@ -321,7 +321,15 @@ def test_columns_that_do_not_compare_by_bytes(
     assert pruning([stats("abc", "abc")], data_type, metadata).prune(predicate).tolist() == [keeps]
 
 
-@pytest.mark.parametrize(("changes", "keeps"), [([{"toType": "double", "fromType": "float"}], True), (None, False)])
+@pytest.mark.parametrize(
+    ("changes", "keeps"),
+    [
+        ([{"toType": "double", "fromType": "float"}], True),
+        ([{"toType": "double", "fromType": "integer"}], False),
+        (["float"], False),
+        (None, False),
+    ],
+)
 def test_a_double_that_was_a_float_has_bounds_printed_as_float(changes: Any, keeps: bool) -> None:
     files = pruning([stats(0.1, 0.1)], PrimitiveType.DOUBLE, {"delta.typeChanges": changes} if changes else {})
     assert files.prune(And((is_("=", 0.10000000149011612),))).tolist() == [keeps]

@@ -33,7 +33,7 @@ JOINS = {
     "inner, from the left": ("narrow JOIN wide ON wide.k = narrow.k AND n = length(pad) % 10", True),
     "left semi": ("wide LEFT SEMI JOIN narrow ON wide.k = narrow.k AND n <> length(pad) % 10", True),
     "left anti": ("wide LEFT ANTI JOIN narrow ON wide.k = narrow.k", True),
-    "left outer": ("wide LEFT JOIN (SELECT k FROM narrow WHERE n <> 8) n ON wide.k = n.k", True),
+    "left outer": ("wide LEFT JOIN narrow ON wide.k = narrow.k AND n = length(pad) % 10", True),
     "the side that cannot be": ("narrow LEFT JOIN wide ON wide.k = narrow.k AND n = length(pad) % 10", False),
     "full outer": ("wide FULL JOIN narrow ON wide.k = narrow.k AND n = length(pad) % 10", False),
 }
