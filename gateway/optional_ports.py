@@ -18,6 +18,7 @@ from catalog.conditions import ConnectNotInstalled, FlightNotInstalled, Postgres
 from catalog.errors import SqlError
 from gateway.authenticators.exchange import Authenticator
 from gateway.configuration.config import ServerSection
+from gateway.forwarding.forwarder import OpenForwarder
 from gateway.process.listening import ensure_port_free
 from gateway.process.supervision import OnDeath
 from gateway.process.tls import TlsServer
@@ -45,6 +46,13 @@ class CountedServer(Protocol):
     """A port's server that knows the number of its connections."""
 
     def connection_count(self) -> int: ...
+
+
+@runtime_checkable
+class ForwardingServer(Protocol):
+    """A port's server that sends calls for other gateways' sessions to these."""
+
+    def forward(self, open_forwarder: OpenForwarder) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,12 @@ class OptionalFrontEnds:
             server = module.make_server(registry, authenticator, self.config.host, ports[name], tls, on_death)
             parts.callback(server.stop)
             self._servers[name] = server
+
+    def forward(self, open_forwarder: OpenForwarder) -> None:
+        """Sends calls for other gateways' sessions to these."""
+        for server in self._servers.values():
+            if isinstance(server, ForwardingServer):
+                server.forward(open_forwarder)
 
     def start(self) -> Mapping[str, int]:
         """Starts the servers; returns their ports."""

@@ -308,6 +308,7 @@ class Server:
         if state is not None and call_signer is not None:
             self._lifecycle.forwarder = Forwarder(state, call_signer, registry, max(1, config.http_threads // 2))
             calls.forwarder = thrift.service.forwarder = self._lifecycle.forwarder
+            optional.forward(lambda calls_max: Forwarder(state, call_signer, registry, calls_max))
             front_ends = {STATEMENTS: app.extensions[STATEMENTS], THRIFT: thrift.service, **optional.services}
             self._continue_sessions(Recovery(registry, state, front_ends), registry.threads, state, http, tls)
         self._lifecycle.traffic.connections.update(http=http.connection_count, thrift=thrift.connection_count)
@@ -351,7 +352,10 @@ class Server:
 
         def exchange() -> None:
             host, port = internal_address(config.state.address or config.server.host, http.port)
-            state.announce(Address(host=host, port=port, certificate=tls.certificate if tls is not None else None))
+            certificate = tls.certificate if tls is not None else None
+            ports = self._lifecycle.ports  # None: it still starts, and its Spark Connect port follows
+            connect_port = ports.optional.get("connect", 0) if ports is not None else 0
+            state.announce(Address(host=host, port=port, certificate=certificate, connect_port=connect_port))
             threads.count_elsewhere(state.exchange_counts(threads.running_by_group()))
 
         exchange()

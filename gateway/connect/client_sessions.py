@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import grpc
+
 from catalog.conditions import (
     ConnectOperationAbandoned,
     ConnectPlanInvalid,
@@ -27,6 +29,7 @@ from catalog.conditions import (
     SessionNotFound,
 )
 from engine.runtime.identity import Identity
+from gateway.authenticators.peer import Peer
 from gateway.connect.errors import ErrorDetails
 from gateway.connect.executions import Execution
 from gateway.registry import Registry
@@ -73,6 +76,24 @@ class ClientSession:
                 if execution.is_reattachable:
                     self.abandoned.append(execution.operation_id)
                 execution.end()
+
+
+@dataclass(slots=True)
+class Call:
+    """One call; `client` is set once its session is known."""
+
+    context: grpc.ServicerContext
+    identity: Identity
+    origin: Origin
+    peer: Peer
+    metadata: dict[str, str]
+    # True if another gateway has sent it here.
+    is_forwarded: bool = False
+    client: ClientSession | None = None
+
+    def is_active(self) -> bool:
+        """Returns False if the client is gone."""
+        return bool(self.context.is_active())
 
 
 @dataclass(slots=True)

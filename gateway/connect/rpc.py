@@ -2,7 +2,8 @@
 
 Messages are decoded here, and not by gRPC, which logs a traceback for each malformed one. A call is authenticated by
 its metadata `authorization` as an HTTP request is by its header: `Bearer` with a token, or `Basic`. Without it, and
-with anonymous authentication, the name in `user_context` is the user, as HiveServer2's user name is.
+with anonymous authentication, the name in `user_context` is the user, as HiveServer2's user name is. A call that names
+another gateway's session is sent there (`forwarding.py`), with the identity instead of the credentials.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from engine.runtime.identity import Identity
 from engine.runtime.trace_parent import trace_parent_of
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
-from gateway.connect.client_sessions import WIRE, ClientSession
+from gateway.connect.client_sessions import WIRE, Call
 from gateway.connect.errors import abort
+from gateway.connect.forwarding import KEY, Elsewhere, OwnerFailed
 from gateway.connect.proto import pb2
 from gateway.connect.replies import Response
 from gateway.sessions.call_context import CallContext, note_user, request_id_of, working_for
 from gateway.sessions.session import Origin
+from gateway.state.records import restored_identity
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +38,8 @@ SERVICE = "spark.connect.SparkConnectService"
 _AGENT_MAX = 200
 _AUTHORIZATION, _REQUEST_ID, _TRACE_PARENT = "authorization", "x-request-id", "traceparent"
 
-Unary = Callable[[Any, "Call"], Any]
-Streaming = Callable[[Any, "Call"], Iterator[Response]]
+Unary = Callable[[Any, Call], Any]
+Streaming = Callable[[Any, Call], Iterator[Response]]
 
 
 class StatementFailed(Exception):
@@ -48,34 +51,25 @@ class StatementFailed(Exception):
 
 
 @dataclass(slots=True)
-class Call:
-    """One call; `client` is set once its session is known."""
-
-    context: grpc.ServicerContext
-    identity: Identity
-    origin: Origin
-    client: ClientSession | None = None
-
-    def is_active(self) -> bool:
-        """Returns False if the client is gone."""
-        return bool(self.context.is_active())
-
-
-@dataclass(frozen=True, slots=True)
 class Rpc:
     """Makes gRPC's handlers of methods; `is_encrypted`: the port takes TLS only."""
 
     authenticator: Authenticator
     is_encrypted: bool
+    # None: there are no other gateways.
+    elsewhere: Elsewhere | None = None
 
-    def unary(self, kind: type[Message], method: Unary, *, is_client_streaming: bool = False) -> Any:
+    def unary(self, name: str, kind: type[Message], method: Unary, *, is_client_streaming: bool = False) -> Any:
         def answer(data: Any, context: grpc.ServicerContext) -> bytes:
             call: Call | None = None
             with working_for(_context_of(context)):
                 try:
                     # The first message has the session, and nothing that is not rejected follows it.
-                    request = decode(kind, next(data, b"") if is_client_streaming else data)
-                    call = self._begin(request, context)
+                    data = next(data, b"") if is_client_streaming else data
+                    request = decode(kind, data)
+                    call = self._begin(name, data, request, context)
+                    if (responses := self._responses_elsewhere(name, data, request, call)) is not None:
+                        return next(responses, b"")
                     return bytes(method(request, call).SerializeToString())
                 except Exception as error:  # noqa: BLE001 - the client gets every error
                     _abort(context, error, call)
@@ -85,13 +79,16 @@ class Rpc:
             return grpc.stream_unary_rpc_method_handler(answer)
         return grpc.unary_unary_rpc_method_handler(answer)
 
-    def streaming(self, kind: type[Message], method: Streaming) -> Any:
+    def streaming(self, name: str, kind: type[Message], method: Streaming) -> Any:
         def answer(data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
             call: Call | None = None
             with working_for(_context_of(context)):
                 try:
                     request = decode(kind, data)
-                    call = self._begin(request, context)
+                    call = self._begin(name, data, request, context)
+                    if (responses := self._responses_elsewhere(name, data, request, call)) is not None:
+                        yield from responses
+                        return
                     for response in method(request, call):
                         yield response.encode()
                 except Exception as error:  # noqa: BLE001 - the client gets every error
@@ -99,12 +96,28 @@ class Rpc:
 
         return grpc.unary_stream_rpc_method_handler(answer)
 
-    def _begin(self, request: pb2.ExecutePlanRequest, context: grpc.ServicerContext) -> Call:
+    def _begin(self, name: str, data: bytes, request: pb2.ExecutePlanRequest, context: grpc.ServicerContext) -> Call:
+        metadata = _metadata(context)
         peer = Peer(_address(context.peer()), is_encrypted=self.is_encrypted)
-        identity = self._log_in(_metadata(context).get(_AUTHORIZATION), request.user_context, peer)
+        is_forwarded = KEY in metadata and self.elsewhere is not None
+        if self.elsewhere is not None and is_forwarded:
+            forwarded = self.elsewhere.verify(metadata[KEY], _path(name), data)
+            assert forwarded.identity is not None
+            identity = restored_identity(forwarded.identity)
+            peer = Peer(forwarded.peer, is_encrypted=forwarded.is_encrypted)
+        else:
+            identity = self._log_in(metadata.get(_AUTHORIZATION), request.user_context, peer)
         note_user(identity.principal)
         agent = getattr(request, "client_type", "")[:_AGENT_MAX] or None
-        return Call(context, identity, Origin(WIRE, peer.address, agent))
+        return Call(context, identity, Origin(WIRE, peer.address, agent), peer, metadata, is_forwarded)
+
+    def _responses_elsewhere(
+        self, name: str, data: bytes, request: pb2.ExecutePlanRequest, call: Call
+    ) -> Iterator[bytes] | None:
+        """Returns the responses of the gateway that has the session; None if the call has to be processed here."""
+        if self.elsewhere is None:
+            return None
+        return self.elsewhere.responses(_path(name), data, request, call)
 
     def _log_in(self, header: str | None, user: pb2.UserContext, peer: Peer) -> Identity:
         if header is None:
@@ -135,10 +148,16 @@ def _abort(context: grpc.ServicerContext, error: Exception, call: Call | None) -
     if not context.is_active():
         logger.debug("a call ended without its client: %s", error)
         return
+    if isinstance(error, OwnerFailed):
+        error.abort(context)
     details = call.client.errors if call is not None and call.client is not None else None
     if isinstance(error, StatementFailed):
         abort(context, error.error, details, has_run=True)
     abort(context, error, details)
+
+
+def _path(method: str) -> str:
+    return f"/{SERVICE}/{method}"
 
 
 def _plain(credentials: str) -> bytes:

@@ -14,14 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+from google.protobuf.message import Message
 
 from catalog.conditions import PortInUse
 from gateway.authenticators.exchange import Authenticator
 from gateway.connect.client_sessions import WIRE, ClientSessions
 from gateway.connect.executions import DETACHED_S, STREAM_S
+from gateway.connect.forwarding import Elsewhere
 from gateway.connect.proto import pb2
-from gateway.connect.rpc import SERVICE, Rpc
+from gateway.connect.rpc import SERVICE, Rpc, Streaming, Unary
 from gateway.connect.service import Service
+from gateway.forwarding.forwarder import OpenForwarder
 from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
 from gateway.process.tls import TlsServer
 from gateway.registry import Registry
@@ -91,7 +94,7 @@ class ConnectServer:
         self._host, self._port = host, port
         self._sessions = ClientSessions(registry, EngineCalls(16))
         self.service = Service(self._sessions, self._settings.stream_s)
-        rpc = Rpc(authenticator, is_encrypted=self._settings.tls is not None)
+        self._rpc = rpc = Rpc(authenticator, is_encrypted=self._settings.tls is not None)
         self._threads = ThreadPoolExecutor(self._settings.calls_max, thread_name_prefix="connect")
         self._server = grpc.server(
             self._threads,
@@ -101,6 +104,11 @@ class ConnectServer:
         )
         self._stopping = threading.Event()
         self._watch = supervised_thread("connect-watch", self._look_after, self._stopping.is_set, on_death)
+
+    def forward(self, open_forwarder: OpenForwarder) -> None:
+        """Sends calls for other gateways' sessions to these; called before `start`."""
+        # A call that is sent on occupies a thread here, and one there.
+        self._rpc.elsewhere = Elsewhere(open_forwarder(max(1, self._settings.calls_max // 2)))
 
     def start(self) -> int:
         """Starts the server, and returns the port. Raises `PortInUse`."""
@@ -120,6 +128,8 @@ class ConnectServer:
         """Accepts no more calls, ends the open ones, and waits briefly for their threads."""
         self._stopping.set()
         self._server.stop(grace=None).wait(_STOP_S)
+        if self._rpc.elsewhere is not None:
+            self._rpc.elsewhere.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def session_count(self) -> int:
@@ -139,20 +149,25 @@ def make_server(
 
 
 def _handlers(service: Service, rpc: Rpc) -> dict[str, Any]:
-    return {
-        "ExecutePlan": rpc.streaming(pb2.ExecutePlanRequest, service.execute_plan),
-        "ReattachExecute": rpc.streaming(pb2.ReattachExecuteRequest, service.reattach_execute),
-        "ReleaseExecute": rpc.unary(pb2.ReleaseExecuteRequest, service.release_execute),
-        "AnalyzePlan": rpc.unary(pb2.AnalyzePlanRequest, service.analyze_plan),
-        "Config": rpc.unary(pb2.ConfigRequest, service.config),
-        "Interrupt": rpc.unary(pb2.InterruptRequest, service.interrupt),
-        "GetStatus": rpc.unary(pb2.GetStatusRequest, service.get_status),
-        "ReleaseSession": rpc.unary(pb2.ReleaseSessionRequest, service.release_session),
-        "CloneSession": rpc.unary(pb2.CloneSessionRequest, service.clone_session),
-        "FetchErrorDetails": rpc.unary(pb2.FetchErrorDetailsRequest, service.fetch_error_details),
-        "ArtifactStatus": rpc.unary(pb2.ArtifactStatusesRequest, service.artifact_status),
-        "AddArtifacts": rpc.unary(pb2.AddArtifactsRequest, service.add_artifacts, is_client_streaming=True),
+    streaming: dict[str, tuple[type[Message], Streaming]] = {
+        "ExecutePlan": (pb2.ExecutePlanRequest, service.execute_plan),
+        "ReattachExecute": (pb2.ReattachExecuteRequest, service.reattach_execute),
     }
+    unary: dict[str, tuple[type[Message], Unary]] = {
+        "ReleaseExecute": (pb2.ReleaseExecuteRequest, service.release_execute),
+        "AnalyzePlan": (pb2.AnalyzePlanRequest, service.analyze_plan),
+        "Config": (pb2.ConfigRequest, service.config),
+        "Interrupt": (pb2.InterruptRequest, service.interrupt),
+        "GetStatus": (pb2.GetStatusRequest, service.get_status),
+        "ReleaseSession": (pb2.ReleaseSessionRequest, service.release_session),
+        "CloneSession": (pb2.CloneSessionRequest, service.clone_session),
+        "FetchErrorDetails": (pb2.FetchErrorDetailsRequest, service.fetch_error_details),
+        "ArtifactStatus": (pb2.ArtifactStatusesRequest, service.artifact_status),
+    }
+    handlers = {name: rpc.streaming(name, kind, method) for name, (kind, method) in streaming.items()}
+    handlers |= {name: rpc.unary(name, kind, method) for name, (kind, method) in unary.items()}
+    artifacts = rpc.unary("AddArtifacts", pb2.AddArtifactsRequest, service.add_artifacts, is_client_streaming=True)
+    return {**handlers, "AddArtifacts": artifacts}
 
 
 def _credentials(tls: TlsServer) -> grpc.ServerCredentials:

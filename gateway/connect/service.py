@@ -27,13 +27,13 @@ from catalog.conditions import (
     ServerDraining,
 )
 from gateway.connect.analysis import Analysis
-from gateway.connect.client_sessions import WIRE, ClientSession, ClientSessions
+from gateway.connect.client_sessions import WIRE, Call, ClientSession, ClientSessions
 from gateway.connect.commands import Statements, whole
 from gateway.connect.executions import STREAM_S, Execution
 from gateway.connect.plans import operation_of
 from gateway.connect.proto import pb2
 from gateway.connect.replies import Position, Reply, Response, SqlResult, chunk_bytes, restored_reply, saved_reply
-from gateway.connect.rpc import Call, StatementFailed
+from gateway.connect.rpc import StatementFailed
 from gateway.connect.settings import Configuration, ServerZone
 from gateway.recovery import Attach, Through
 from gateway.sessions.operation import Operation

@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import TypeVar
 
 from catalog.conditions import GatewayConnectionLost, SessionInTransfer, SessionNotHere, StateLost, TooManyCalls
 from engine.runtime.identity import Identity
@@ -36,6 +37,7 @@ _PAUSE_S = 0.05
 _LIST_S = 3.0
 # Scans of the state folder for an id before it is unknown: a session may be moved during one.
 _SCANS = 2
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Forwarder:
         all wait for each other would never respond.
         """
         self._state = state
-        self._signer = signer
+        self.signer = signer
         self._registry = registry
         self._forwards_max = forwards_max
         self._places = threading.BoundedSemaphore(forwards_max)
@@ -104,6 +106,20 @@ class Forwarder:
         """
         if not self.must_forward(object_id, starts_statement=starts_statement):
             return None
+
+        def send_to(address: Address) -> Response | None:
+            return self._send(object_id, _Elsewhere(address), outgoing)
+
+        return self.reach(object_id, send_to, starts_statement=starts_statement)
+
+    def reach(
+        self, object_id: uuid.UUID, send_to: Callable[[Address], _Answer | None], *, starts_statement: bool = False
+    ) -> _Answer | None:
+        """Returns what `send_to` returns for the owner's address; None if the session is here, or unknown everywhere.
+
+        While it returns None, which means that this gateway is not the owner any more, the next owner is looked for.
+        Raises `SessionInTransfer` and `TooManyCalls`.
+        """
         if not self._places.acquire(timeout=self.wait_s):
             raise TooManyCalls(self._forwards_max)
         try:
@@ -111,8 +127,8 @@ class Forwarder:
                 time.sleep(_PAUSE_S)  # until the running statements have ended, and the sessions are left to the others
             end = time.monotonic() + self.wait_s
             while (owner := self._locate(object_id)) is not None:
-                if owner.address is not None and (response := self._send(object_id, owner, outgoing)) is not None:
-                    return response
+                if owner.address is not None and (answer := send_to(owner.address)) is not None:
+                    return answer
                 if time.monotonic() > end:
                     raise SessionInTransfer(self.wait_s)
                 time.sleep(_PAUSE_S)
@@ -155,7 +171,7 @@ class Forwarder:
                 yield content
 
     def _signed(self, address: Address, outgoing: OutgoingCall) -> Request:
-        signature = self._signer.sign(outgoing.call, outgoing.method, outgoing.target, outgoing.body)
+        signature = self.signer.sign(outgoing.call, outgoing.method, outgoing.target, outgoing.body)
         headers = [*outgoing.headers, ("Host", f"{address.host}:{address.port}"), (HEADER, signature)]
         return Request(outgoing.method, outgoing.target, headers, outgoing.body)
 
@@ -187,6 +203,10 @@ class Forwarder:
             if (place := self._state.locate(key)) is not None:
                 return _Elsewhere(place.address)
         return None
+
+
+# Creates a forwarder for at most a number of calls at the same time.
+OpenForwarder = Callable[[int], Forwarder]
 
 
 def _before(end: float) -> Callable[[], bool]:

@@ -143,6 +143,17 @@ def end_point_of(pem: str) -> bytes:
     return own.fingerprint(hashes.SHA256() if isinstance(function, hashes.MD5 | hashes.SHA1) else function)
 
 
+def certificate_name(pem: str) -> str:
+    """Returns the first name of the first certificate in `pem`, by which a client may verify it; empty without one."""
+    own = x509.load_pem_x509_certificates(pem.encode("ascii"))[0]
+    try:
+        names = own.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return ""
+    found = [*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))]
+    return found[0].replace("*", "gateway", 1) if found else ""
+
+
 def _key_pem(files: TlsFiles) -> bytes:
     """Returns the private key without the certificates that its file may contain."""
     key = serialization.load_pem_private_key(Path(files.key or files.certificate).read_bytes(), password=None)

@@ -15,11 +15,14 @@ _EVERY_ADDRESS = ("", "0.0.0.0", "::", "[::]")
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A gateway's HTTP port; `certificate` is its PEM certificate if it has TLS."""
+    """A gateway's HTTP port; `certificate` is its PEM certificate if it has TLS. `connect_port` 0: it has no port for
+    Spark Connect, or has not opened it yet.
+    """
 
     host: str
     port: int
     certificate: str | None = None
+    connect_port: int = 0
 
 
 def write_address(folder: Path, address: Address) -> None:

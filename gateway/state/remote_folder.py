@@ -275,8 +275,8 @@ class RemoteFolder:
             return has_ended or shown.taker == self._lease.name
         own = self._lease.shown
         # A process with this one's address on this machine has ended, because this one has its port.
-        is_former = shown.address is not None and (shown.machine, shown.address) == (own.machine, own.address)
-        return shown.is_released or (is_former and bool(own.machine)) or now_s() - seen.since > LEASE_S
+        is_former = bool(own.machine) and shown.machine == own.machine and _have_one_port(shown.address, own.address)
+        return shown.is_released or is_former or now_s() - seen.since > LEASE_S
 
     def _read(self, name: str, number: int, gateways: tuple[str, ...]) -> TakenRemote:
         """Writes a gateway's sessions, and the results that they name, to a local folder."""
@@ -381,3 +381,7 @@ def _results_in(lines: bytes) -> set[str]:
         if isinstance(record, StatementEnded) and record.result is not None and record.id not in closed
         for name in file_names(record.result)
     }
+
+
+def _have_one_port(address: Address | None, other: Address | None) -> bool:
+    return address is not None and other is not None and (address.host, address.port) == (other.host, other.port)
