@@ -61,6 +61,7 @@ PACKAGES = {
             "engine/delta/test_truncated_logs.py",
             "engine/iceberg/test_snapshot_tables.py",
             "engine/planning/reads",
+            "engine/storage/test_confinement.py",
             "engine/pruning/test_pruning.py",
             "engine/test_vacuum.py",
             "security/test_browsing.py",

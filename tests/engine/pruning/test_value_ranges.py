@@ -158,6 +158,8 @@ def test_long_list_is_compared_as_its_literals_one_by_one(
         (texts(["a", "c"], ["b", "c"]), STRING, "bcefghijk", [True, True], [True, True]),
         (texts(["a", "e", "l"], None), STRING, "bcefghijk", [True, True, False], True),
         (texts(None, ["a", "l"]), STRING, "bcefghijk", [False, True], True),
+        (texts(None, ["b", "c"]), STRING, "cdefghijk", [False, True], True),
+        (texts(["e", "a"], [None, "b"]), STRING, "bcdefghij", [True, True], [True, True]),
         (texts(["a", "c", None], ["b", None, "a"]), STRING, "defghijkl", [False, True, False], [True] * 3),
     ],
 )
