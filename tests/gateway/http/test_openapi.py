@@ -45,7 +45,7 @@ def test_schemas_of_the_document_are_valid(tmp_path: Path) -> None:
     schemas = dict(enumerate(_schemas(openapi_document())))
     assert len(schemas) > 100
     path.write_text(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": schemas}))
-    command = [Path(sys.executable).with_name("check-jsonschema"), "--check-metaschema", path]
+    command = [str(Path(sys.executable).with_name("check-jsonschema")), "--check-metaschema", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
