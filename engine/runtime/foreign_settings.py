@@ -34,6 +34,9 @@ _WITHOUT_EFFECT = tuple(
     )
 )
 
+# The prefix of a setting that a client sends as one of Hive's.
+HIVECONF = "hiveconf:"
+
 # The maximum size of a key and its value, in UTF-8 bytes.
 FOREIGN_BYTES_MAX = 16 << 10
 # The maximum number of foreign keys per session.

@@ -26,7 +26,14 @@ from catalog.conditions import (
 )
 from catalog.errors import ECHO_MAX
 from engine.runtime import query_settings
-from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX, is_livy, is_reserved, is_without_effect
+from engine.runtime.foreign_settings import (
+    FOREIGN_BYTES_MAX,
+    FOREIGN_MAX,
+    HIVECONF,
+    is_livy,
+    is_reserved,
+    is_without_effect,
+)
 from engine.runtime.trace_parent import trace_parent_of
 
 # Name and description.
@@ -456,16 +463,19 @@ def parse_setting(key: str, value: str) -> tuple[Setting, str]:
 def opening_settings(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Returns the values that a session opens with, and the keys that were given without effect, sorted.
 
+    A setting that a client sends as Hive's is stored like a variable, and has no other effect.
+
     Raises `SettingNotAvailable`, `InvalidSettingValue` or `TooManyForeignSettings`.
     """
     values, without_effect = {}, set()
-    for key, value in settings.items():
+    for sent_key, value in settings.items():
+        key = sent_key.removeprefix(HIVECONF)
         if key.strip().lower() not in SETTINGS and is_without_effect(key.strip()):
             without_effect.add(key.strip())
             continue
         setting, canonical = parse_setting(key, value)
         values[setting.key] = canonical
-        if is_livy(setting.key):
+        if is_livy(setting.key) or (key != sent_key and is_foreign(key)):
             without_effect.add(setting.key)
     if sum(map(is_foreign, values)) > FOREIGN_MAX:
         raise TooManyForeignSettings(FOREIGN_MAX)

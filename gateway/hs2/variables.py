@@ -4,6 +4,7 @@ OpenSession's configuration is one flat map that every client spells its own way
 
     use:database, use:catalog             the initial schema and catalog
     set:hiveconf:K, set:metaconf:K, K     a setting (JDBC's `?K=V` and `--hiveconf`; PyHive and dbt send the plain key)
+                                          Other programs' keep `hiveconf:`, so that the log warns of them.
     set:hivevar:K                         the variable `hivevar:K`, `${K}` in statements (JDBC's `#K=V`)
     hive.server2.proxy.user               the user to impersonate
 
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catalog.conditions import StatementSettingNotSupported
-from engine.runtime.foreign_settings import is_without_effect
+from engine.runtime.foreign_settings import HIVECONF, is_without_effect
 from engine.runtime.parameters import Parameter
 from engine.runtime.settings import TRACE_PARENT, is_foreign
 from engine.runtime.trace_parent import trace_parent_of
@@ -27,6 +28,9 @@ from gateway.hs2.gen import ttypes as t
 PROXY_USER = "hive.server2.proxy.user"
 # A variable keeps its `hivevar:`, as in the statement `SET hivevar:x=1`.
 _SETTING_PREFIXES = ("set:hiveconf:", "set:metaconf:", "set:system:", "set:")
+_VARIABLES = (HIVECONF, "hivevar:")
+# hive-jdbc sends its own settings in each session; a warning in each log would not help.
+_CLIENT = "hive.server2."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +76,8 @@ def statement_trace_parent(overlay: Mapping[str, str]) -> str | None:
 def _without_prefix(key: str) -> str:
     for prefix in _SETTING_PREFIXES:
         if key.startswith(prefix):
-            return key.removeprefix(prefix)
+            name = key.removeprefix(prefix)
+            return f"{HIVECONF}{name}" if is_foreign(name) and not name.startswith((_CLIENT, *_VARIABLES)) else name
     return key
 
 

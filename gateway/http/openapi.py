@@ -148,6 +148,8 @@ _FILTER: dict[str, Schema] = {
     "user": STRING,
 }
 
+# A server without an identity provider.
+_NO_PROVIDER = (HTTPStatus.NOT_FOUND,)
 OPERATIONS: tuple[Described, ...] = (
     _post(f"{_SQL}/statements", "StatementRequest", "Statement", "Run a statement; wait up to wait_timeout.",
           errors=(HTTPStatus.NOT_FOUND,)),
@@ -253,12 +255,16 @@ OPERATIONS: tuple[Described, ...] = (
     _get("/login", _HTML, "The log-in of browsers.", is_open=True),
     _post("/login", None, _HTML, "Log in; the answer has a cookie.", is_open=True,
           errors=(HTTPStatus.UNAUTHORIZED, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)),
-    _get("/login/provider", _HTML, "Redirect to the identity provider.", is_open=True),
-    _get("/login/callback", _HTML, "Log in by the parameters that the identity provider sends.", is_open=True),
+    _get("/login/provider", _HTML, "Redirect to the identity provider.",
+          is_open=True, errors=_NO_PROVIDER),
+    _get("/login/callback", _HTML, "Log in by the parameters that the identity provider sends.",
+          is_open=True, errors=_NO_PROVIDER),
     _post("/logout", None, _HTML, "Log out.", is_open=True),
     _get("/.well-known/databricks-config", "Table", "The identity provider, for Databricks' SDKs.", is_open=True),
-    _get("/oidc/.well-known/oauth-authorization-server", "Table", "The identity provider's addresses.", is_open=True),
-    _get("/.well-known/oauth-protected-resource", "Table", "The identity provider, for OAuth clients.", is_open=True),
+    _get("/oidc/.well-known/oauth-authorization-server", "Table", "The identity provider's addresses.",
+          is_open=True, errors=_NO_PROVIDER),
+    _get("/.well-known/oauth-protected-resource", "Table", "The identity provider, for OAuth clients.",
+          is_open=True, errors=_NO_PROVIDER),
     _get("/.well-known/oauth-protected-resource/{path}", "Table", "The same for the URL of one path.", is_open=True),
     _get(PATH, "Table", "This document.", is_open=True),
 )  # fmt: skip

@@ -38,7 +38,11 @@ def enum_of(choices: type[StrEnum]) -> Schema:
 def optional(schema: Schema) -> Schema:
     """Permits null."""
     choices = {"enum": [*enum, None]} if isinstance(enum := schema.get("enum"), list) else {}
-    return schema | {"type": [schema["type"], "null"]} | choices if "type" in schema else schema
+    kind = schema.get("type")
+    if kind is None:
+        return schema
+    kinds = kind if isinstance(kind, list) else [kind]
+    return schema | {"type": [*kinds, *(() if "null" in kinds else ("null",))]} | choices
 
 
 def answer(required: str = "", **properties: Schema) -> Schema:

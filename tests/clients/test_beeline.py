@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
+from contextlib import closing
 from typing import Any
 
 import pytest
+from pyhive import hive
 
 from tests.clients.drivers import JARS, java
 from tests.clients.fix_server import RealServer
+from tests.gateway.http.conftest import eventually
 
-pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
+LIMIT_S = 1500
+pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(2 * LIMIT_S)]
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
 
@@ -23,7 +26,7 @@ def command(server: RealServer, *arguments: str) -> list[str]:
 
 
 def run(server: RealServer, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(server, *arguments), capture_output=True, text=True, timeout=280, **options)
+    return subprocess.run(command(server, *arguments), capture_output=True, text=True, timeout=LIMIT_S, **options)
 
 
 def test_a_million_rows(server: RealServer) -> None:
@@ -48,11 +51,27 @@ def test_a_time_limit_an_error_and_what_follows(server: RealServer) -> None:
 
 
 def test_ctrl_c_ends_the_statement(server: RealServer) -> None:
-    running = subprocess.Popen(
-        command(server, "-e", ENDLESS), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    time.sleep(10)  # until it runs, which beeline does not report
-    assert running.poll() is None
-    running.send_signal(signal.SIGINT)
-    running.communicate(timeout=30)
-    assert server.http().rows("SELECT 1") == [["1"]]
+    literal = "'" + ENDLESS.replace("'", "\\'") + "'"
+    states = f"SELECT state FROM system.queries WHERE statement_text = {literal} ORDER BY created"
+    with (
+        closing(hive.connect("127.0.0.1", server.thrift_port, username="ada")) as connection,
+        closing(connection.cursor()) as cursor,
+    ):
+
+        def last_state() -> str | None:
+            cursor.execute(states)
+            rows: list[tuple[str]] = cursor.fetchall()
+            return rows[-1][0] if rows else None
+
+        assert last_state() != "RUNNING"
+        running = subprocess.Popen(
+            command(server, "-e", ENDLESS), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            assert eventually(lambda: last_state() == "RUNNING" or running.poll() is not None, LIMIT_S)
+            assert running.poll() is None
+            running.send_signal(signal.SIGINT)
+            assert eventually(lambda: last_state() == "CANCELED", LIMIT_S)
+            running.communicate(timeout=LIMIT_S)
+        finally:  # an endless statement would occupy the server of the other tests
+            running.kill()

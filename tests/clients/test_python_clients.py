@@ -42,7 +42,7 @@ def impyla(request: pytest.FixtureRequest, served: Served) -> Iterator[Any]:
 
 def test_pyhive_sends_its_settings_and_its_schema_by_statement(pyhive: Any, served: Served) -> None:
     session = served.engine.sessions[-1]
-    assert session.settings == {"spark.sql.shuffle.partitions": "3", "hive.exec.parallel": "true"}
+    assert session.settings == {"spark.sql.shuffle.partitions": "3", "hiveconf:hive.exec.parallel": "true"}
     assert served.engine.runs[-1].text == "USE `lab`"
 
 

@@ -23,6 +23,7 @@ from tests.clients.console_pages import browser, cell, opened, run
 from tests.clients.fix_server import RealServer
 from tests.clients.test_dbt import Dbt
 from tests.clients.test_superset import TABLES, superset_report
+from tests.gateway.http.conftest import eventually
 from tests.paths import ROOT
 from tests.server_process import ServerProcess
 
@@ -65,7 +66,7 @@ def visited(program: Path) -> Iterator[RealServer]:
 
 
 def test_the_start_says_where_the_console_is(visited: RealServer) -> None:
-    assert f"http://127.0.0.1:{visited.http_port}" in visited.process.output
+    assert eventually(lambda: f"http://127.0.0.1:{visited.http_port}" in visited.process.output)
     assert visited.lake.is_dir()
 
 

@@ -122,6 +122,12 @@ def test_a_session_opens_with_settings_of_spark_that_have_no_effect() -> None:
     assert opened == (remaining, tuple(sorted((*without_effect, "livy.session.name"))))
 
 
+def test_settings_of_hive_are_variables_and_have_no_effect() -> None:
+    settings = {"hiveconf:a": "1", "hiveconf:spark.sql.ansi.enabled": "false", "hivevar:x": "5"}
+    values = {"a": "1", "spark.sql.ansi.enabled": "false", "hivevar:x": "5"}
+    assert opening_settings({**settings, "hiveconf:spark.app.name": "a"}) == (values, ("a", "spark.app.name"))
+
+
 @pytest.mark.parametrize(
     ("settings", "condition"),
     [

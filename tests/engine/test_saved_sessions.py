@@ -151,10 +151,13 @@ def test_view_of_files_reads_them_in_the_restored_session(
     options = f"path '{folder}/files', header 'true', sep ';'"
     run(session, f"CREATE TEMPORARY VIEW texts USING csv OPTIONS ({options})")
     run(session, f"CREATE TEMPORARY VIEW inferred USING csv OPTIONS ({options}, inferSchema 'true')")
+    run(session, f"CREATE TEMPORARY VIEW declared (n BIGINT, t STRING) USING csv OPTIONS ({options})")
     other = continued(session)
-    for name, expected in (("texts", [("1", "x"), ("2", "y")]), ("inferred", [(1, "x"), (2, "y")])):
+    typed = [(1, "x"), (2, "y")]
+    for name, expected in (("texts", [("1", "x"), ("2", "y")]), ("inferred", typed), ("declared", typed)):
         assert sorted(rows(session, f"SELECT * FROM {name}")) == expected
         assert sorted(rows(other, f"SELECT * FROM {name}")) == expected
+        assert rows(other, f"SHOW CREATE TABLE {name}") == rows(session, f"SHOW CREATE TABLE {name}")
 
 
 def test_session_at_a_dropped_schema_is_restored(session: LakeSession, continued: Continued) -> None:

@@ -95,6 +95,42 @@ def test_files_that_come_later_are_read_with_the_columns_of_the_view(people: Peo
     assert people.rows("ann", "SELECT count(*) FROM grows") == [(2,)]
 
 
+def test_declared_columns_are_read_instead_of_inferred_ones(people: People, files: Path) -> None:
+    columns = "(`the n` DECIMAL(3, 1) NOT NULL COMMENT 'it''s', t STRING)"
+    create = f"VIEW typed {columns} USING csv OPTIONS (path '{files}/landing/headless', sep ';')"
+    people.rows("ann", f"CREATE OR REPLACE GLOBAL TEMPORARY {create}")
+    assert people.rows("ann", "SELECT `the n`, t FROM global_temp.typed") == [(ONE, "x")]
+    people.rows("ann", "DROP VIEW global_temp.typed")
+    people.rows("ann", f"CREATE TEMPORARY {create}")
+    described = people.rows("ann", "DESCRIBE typed")
+    assert described == [("the n", "decimal(3,1)", "it's"), ("t", "string", None)]
+    ((text,),) = people.rows("ann", "SHOW CREATE TABLE typed")
+    people.rows("ann", "DROP VIEW typed")
+    people.rows("ann", text.strip())
+    assert people.rows("ann", "SELECT `the n` + 1 FROM typed WHERE t = 'x'") == [(ONE + 1,)]
+    assert people.rows("ann", "DESCRIBE typed") == described
+
+
+@pytest.mark.parametrize("kind", ["parquet", "json", "orc"])
+def test_declared_columns_of_files_with_names(people: People, files: Path, kind: str) -> None:
+    create = f"TEMPORARY VIEW named (b STRING, gone INT) USING {kind} OPTIONS (path '{files}/landing/{kind}')"
+    people.rows("ann", f"CREATE OR REPLACE {create}")
+    assert ("x", None) in people.rows("ann", "SELECT * FROM named")
+
+
+@pytest.mark.parametrize(
+    ("columns", "condition"),
+    [
+        ("a INT, A STRING", "COLUMN_ALREADY_EXISTS"),
+        ("a INT, b", "PARSE_SYNTAX_ERROR"),
+        ("a FLAOT", "PARSE_SYNTAX_ERROR"),
+    ],
+)
+def test_columns_that_files_cannot_have_are_rejected(people: People, files: Path, columns: str, condition: str) -> None:
+    text = f"CREATE TEMPORARY VIEW wrong ({columns}) USING csv OPTIONS (path '{files}/landing/csv')"
+    assert people.refuse("ann", text).condition == condition
+
+
 def test_rights_are_those_on_the_external_location(people: People, files: Path) -> None:
     text = f"TEMPORARY VIEW w USING csv OPTIONS (path '{files}/landing/csv', header 'true')"
     assert people.refuse("eve", f"CREATE {text}").sqlstate == "42501"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from catalog.conditions import StatementNotSupported, TableExpected
-from catalog.entries import SchemaMode
+from catalog.entries import SchemaMode, ViewEntry
 from catalog.names import quote
 from catalog.system.system_views import is_system_schema
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, FileView, FrameView, Outcome
@@ -43,11 +43,9 @@ def _view_lines(view: BoundView) -> Iterator[str]:
         raise StatementNotSupported("SHOW CREATE TABLE of a view over a DataFrame")
     is_own = is_temporary(entry.name)
     name = quote(entry.name.table) if is_own else view.label
-    comments = (f" COMMENT {literal(column.comment)}" if column.comment else "" for column in entry.columns)
-    columns = ",\n".join(f"  {quote(column.name)}{said}" for column, said in zip(entry.columns, comments, strict=True))
+    columns = ",\n".join(f"  {element}" for element in _view_columns(entry))
     kind = "GLOBAL TEMPORARY " if is_global(entry.name) else "TEMPORARY " if is_own else ""
-    has_own_columns = isinstance(entry, FileView) or entry.schema_mode is SchemaMode.EVOLUTION
-    yield f"CREATE {kind}VIEW {name}" + ("" if has_own_columns else f" (\n{columns})")
+    yield f"CREATE {kind}VIEW {name}" + (f" (\n{columns})" if columns else "")
     if entry.comment:
         yield f"COMMENT {literal(entry.comment)}"
     if entry.properties:
@@ -61,6 +59,15 @@ def _view_lines(view: BoundView) -> Iterator[str]:
         yield f"USING {entry.files.format.kind} OPTIONS ({listed})"
     else:
         yield f"AS {entry.text}"
+
+
+def _view_columns(entry: ViewEntry) -> Iterator[str]:
+    """Yields the columns that a view was created with; columns of files have types."""
+    if isinstance(entry, FileView):
+        yield from map(_column, entry.files.schema.fields if entry.files.schema else ())
+    elif entry.schema_mode is not SchemaMode.EVOLUTION:
+        for column in entry.columns:
+            yield quote(column.name) + (f" COMMENT {literal(column.comment)}" if column.comment else "")
 
 
 def _properties(properties: Iterable[tuple[str, str | None]]) -> str:

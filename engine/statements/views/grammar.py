@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -12,6 +13,7 @@ from catalog.grants.privileges import Kind
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import unsupported_statement
+from engine.sql.dialect.type_text import parse_type
 from engine.sql.query.file_calls import file_format, file_kind
 from engine.sql.query.names import ensure_temporary, read_table
 from engine.sql.query.query import parse_query
@@ -19,11 +21,17 @@ from engine.sql.query.values import FilesAt, Properties
 from engine.statements.alter_table.grammar import read_unset_properties
 from engine.statements.alter_table.statement import RenameTable, SetProperties
 from engine.statements.copy_into.grammar import file_query
-from engine.statements.create_table.grammar_clauses import read_properties, take_if_exists, take_if_not_exists
+from engine.statements.create_table.grammar_clauses import (
+    read_properties,
+    read_type,
+    take_if_exists,
+    take_if_not_exists,
+)
 from engine.statements.grants.statement import AlterOwner
 from engine.statements.policies.grammar import parse_alter_object
 from engine.statements.policies.statement import AlterTags
 from engine.statements.views.statement import AlterView, CreateView, DropView, ViewColumn
+from engine.types.schema import StructField, StructType
 
 _CHANGES = (("AS",), ("RENAME", "TO"), ("SET", "TBLPROPERTIES"), ("UNSET", "TBLPROPERTIES"), ("WITH", "SCHEMA"))
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")  # Spark also takes a query without AS
@@ -64,7 +72,10 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shar
         raise TemporaryQualifier("view", view[-1], ".".join(view[:-1]))
     if temporary:
         ensure_temporary(view, "view")
-    _refuse_file_columns(cursor)
+    schema = _take_file_columns(cursor) if temporary and not if_not_exists else None
+    if schema is not None:
+        files = replace(_read_files(cursor), schema=schema)
+        return _create_file_view(view, files, or_replace=or_replace, shared=shared)
     columns = _take_view_columns(cursor)
     comment: str | None = None
     properties: Properties = ()
@@ -80,18 +91,9 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shar
             schema_mode = _read_schema_mode(cursor)
             if temporary:
                 raise UnsupportedClause("WITH SCHEMA in CREATE TEMPORARY VIEW", "Use a view of a catalog.")
-        elif temporary and not if_not_exists and cursor.words(1) == ["USING"]:
-            files = _read_files(cursor)
-            return CreateView(
-                view_parts=view,
-                query=file_query(),
-                files=files,
-                or_replace=or_replace,
-                temporary=True,
-                shared=shared,
-                columns=columns,
-                comment=comment,
-            )
+        elif temporary and not if_not_exists and not columns and cursor.words(1) == ["USING"]:
+            view_of_files = _create_file_view(view, _read_files(cursor), or_replace=or_replace, shared=shared)
+            return replace(view_of_files, comment=comment)
         elif cursor.words(2) == ["DEFAULT", "COLLATION"]:
             raise UnsupportedClause("CREATE VIEW … DEFAULT COLLATION", "Use COLLATE in the query of the view.")
         else:
@@ -110,13 +112,31 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shar
     )
 
 
-def _refuse_file_columns(cursor: Cursor) -> None:
+def _create_file_view(view: tuple[str, ...], files: FilesAt, *, or_replace: bool, shared: bool) -> CreateView:
+    return CreateView(
+        view_parts=view, query=file_query(), files=files, or_replace=or_replace, temporary=True, shared=shared
+    )
+
+
+def _take_file_columns(cursor: Cursor) -> StructType | None:
+    """Reads `(name type [NOT NULL] [COMMENT 'c'], …)` before USING."""
     ahead = cursor.copy()
-    if ahead.words(1) == ["("] and ahead.read_parenthesized() and ahead.words(1) == ["USING"]:
-        raise UnsupportedClause(
-            "CREATE TEMPORARY VIEW … USING with columns",
-            "Leave the columns out; set the option inferSchema, or CAST them in a view over this one.",
-        )
+    if not (ahead.words(1) == ["("] and ahead.read_parenthesized() and ahead.words(1) == ["USING"]):
+        return None
+    cursor.read("(")
+    columns: list[StructField] = []
+    while not columns or cursor.take(","):
+        columns.append(_read_file_column(cursor))
+    cursor.read(")")
+    return StructType(tuple(columns))
+
+
+def _read_file_column(cursor: Cursor) -> StructField:
+    """Reads a column of files, which is nullable even if NOT NULL says otherwise, as in Spark."""
+    name, data_type = cursor.read_name(), parse_type(read_type(cursor)).data_type
+    cursor.take("NOT", "NULL")
+    metadata = {"comment": cursor.read_string()} if cursor.take("COMMENT") else {}
+    return StructField(name, data_type, metadata=metadata)
 
 
 def _read_files(cursor: Cursor) -> FilesAt:

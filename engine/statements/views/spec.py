@@ -97,7 +97,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         "CREATE VIEW",
         syntax="CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] view [(columns)] [COMMENT 'text'] "
         "[TBLPROPERTIES (…)] [WITH SCHEMA {BINDING | COMPENSATION | [TYPE] EVOLUTION}] AS query | "
-        "CREATE TEMPORARY VIEW view USING format OPTIONS (path '…') | "
+        "CREATE TEMPORARY VIEW view [(columns)] USING format OPTIONS (path '…') | "
         "ALTER VIEW view [AS] query",
         example="CREATE OR REPLACE VIEW large_orders AS SELECT * FROM orders WHERE total > 1000",
         bind=_bind,

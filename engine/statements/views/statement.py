@@ -24,10 +24,10 @@ class ViewColumn:
 class CreateView(Statement):
     """`CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] … AS query`
 
-    `files`: it is `CREATE TEMPORARY VIEW v USING format OPTIONS (path …)`, and the query reads these. `temporary`: it
-    is not in a catalog; `shared`: it is global, so not the session's own. `frame`: it is temporary, and `query` reads
-    this DataFrame. `alters`: it is `ALTER VIEW v AS query`,
-    which requires an existing view and keeps its comment and properties.
+    `files`: it is `CREATE TEMPORARY VIEW v [(columns with types)] USING format OPTIONS (path …)`, and the query reads
+    these. `temporary`: it is not in a catalog; `shared`: it is global, so not the session's own. `frame`: it is
+    temporary, and `query` reads this DataFrame. `alters`: it is `ALTER VIEW v AS query`, which requires an existing
+    view and keeps its comment and properties.
     """
 
     view_parts: tuple[str, ...]

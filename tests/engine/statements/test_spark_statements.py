@@ -16,6 +16,7 @@ ACCEPTED = (
     "CREATE TEMPORARY VIEW v USING csv OPTIONS (path '/x')",
     "CREATE OR REPLACE GLOBAL TEMPORARY VIEW v USING json OPTIONS (path '/x')",
     "CREATE TEMPORARY VIEW v USING org.apache.spark.sql.parquet OPTIONS (path '/x')",
+    "CREATE TEMPORARY VIEW v (a INT NOT NULL, b STRUCT<x: DECIMAL(5, 2)> COMMENT 'c') USING csv OPTIONS (path '/x')",
     "SELECT 1",
     "EXECUTE IMMEDIATE 'SELECT 1'",
     "USE s",

@@ -24,8 +24,9 @@ CASES = [
     ({"set:hiveconf:hive.server2.proxy.user": "bob"}, SessionRequest(proxy_user="bob")),
     (
         {"set:hiveconf:mapreduce.job.queuename": "etl", "hive.exec.x": "1"},
-        SessionRequest(settings={"mapreduce.job.queuename": "etl", "hive.exec.x": "1"}),
+        SessionRequest(settings={"hiveconf:mapreduce.job.queuename": "etl", "hive.exec.x": "1"}),
     ),
+    ({"set:hiveconf:hiveconf:a": "1"}, SessionRequest(settings={"hiveconf:a": "1"})),
     ({"no.such.setting": "1"}, SessionRequest(settings={"no.such.setting": "1"})),  # the engine's to refuse
 ]
 

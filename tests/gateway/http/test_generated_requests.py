@@ -24,8 +24,7 @@ LEFT_OUT = (
     *("/api/2.0/fs/directories/{path}", "/api/2.0/fs/staged/{key}"),
     # JSON-RPC, whose errors have another form, and entries of the catalog, which the engine does not have.
     *("/api/2.0/mcp/sql", "/api/2.0/mcp/functions/{catalog}/{schema}"),
-    *("/api/2.0/mcp/functions/{catalog}/{schema}/{function}", "/.well-known/oauth-protected-resource"),
-    "/.well-known/oauth-protected-resource/{path}",
+    "/api/2.0/mcp/functions/{catalog}/{schema}/{function}",
     *(f"/api/2.1/unity-catalog/{part}" for part in ("catalogs", "schemas", "tables", "functions", "volumes")),
     *(f"/api/2.1/unity-catalog/{part}/{{full_name}}" for part in ("catalogs", "schemas", "tables", "functions")),
     *("/api/2.1/unity-catalog/volumes/{full_name}", "/api/2.1/unity-catalog/tables/{full_name}/exists"),

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +38,45 @@ def test_every_schema_is_there_and_used() -> None:
     assert isinstance(components, dict)
     referred = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
     assert referred == set(components["schemas"])
+
+
+def test_schemas_of_the_document_are_valid(tmp_path: Path) -> None:
+    path = tmp_path / "schemas.json"
+    schemas = dict(enumerate(_schemas(openapi_document())))
+    assert len(schemas) > 100
+    path.write_text(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": schemas}))
+    command = [str(Path(sys.executable).with_name("check-jsonschema")), "--check-metaschema", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def _schemas(part: object) -> Iterator[object]:
+    """Yields the named schemas, and those of parameters and contents."""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            if key == "schemas":
+                yield from value.values()
+            elif key == "schema":
+                yield value
+            else:
+                yield from _schemas(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _schemas(value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/login/provider", "/login/callback", "/oidc/.well-known/oauth-authorization-server"),
+        *("/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/{path}"),
+    ],
+)
+def test_routes_of_an_identity_provider_are_described_for_servers_without_one(api: Api, path: str) -> None:
+    status, _ = api.refuse("GET", path.format(path="x"))
+    assert status == HTTPStatus.NOT_FOUND
+    (described,) = [each for each in OPERATIONS if (each.method, each.path) == ("get", path)]
+    assert status in described.statuses
 
 
 def test_the_document_is_served_without_a_log_in(api: Api) -> None:
