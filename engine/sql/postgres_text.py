@@ -105,6 +105,13 @@ _COLUMN_TYPE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _IDENTITY_TYPES = frozenset({"serial", "bigserial", "smallserial"})
+# Identity columns of Delta are BIGINT; PostgreSQL's may have any integral type.
+_IDENTITY = re.compile(
+    r"\s(?P<type>smallint|int[24]?|integer)(?=\s+(?:NOT\s+NULL\s+)?GENERATED\s+(?:ALWAYS|BY\s+DEFAULT)\s+AS\s+IDENTITY\b)",
+    re.IGNORECASE,
+)
+# All generated columns of Delta are stored.
+_STORED = re.compile(r"\)(?P<stored>\s*STORED)\b", re.IGNORECASE)
 _SIZED_TYPES = {
     "numeric": "decimal",
     "decimal": "decimal",
@@ -262,10 +269,20 @@ def _type_edits(source: str, head: re.Match[str]) -> list[_Edit]:
     end = len(source) if head["alter"] else _end_of_list(source, head.end())
     begin = head.end() - 1 if head["create"] else head.end()
     literals = [piece.span() for piece in _VALUE_PIECES.finditer(source, begin, end) if piece["skipped"]]
-    edits = []
+
+    def is_code(at: int) -> bool:
+        return not any(first <= at < last for first, last in literals)
+
+    identities = [found for found in _IDENTITY.finditer(source, begin, end) if is_code(found.start("type"))]
+    edits = [_Edit(*found.span("type"), "bigint") for found in identities]
+    edits += (
+        _Edit(*found.span("stored"), "")
+        for found in _STORED.finditer(source, begin, end)
+        if is_code(found.start("stored"))
+    )
+    ends = {found.end("type") for found in identities}
     for column in _COLUMN_TYPE.finditer(source, begin, end):
-        at = column.start("type")
-        if any(first <= at < last for first, last in literals):
+        if not is_code(column.start("type")) or column.end("type") in ends:
             continue
         name = re.sub(r"\s+", " ", column["type"]).lower()
         size = re.sub(r"\s", "", column["size"] or "")

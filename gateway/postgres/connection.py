@@ -458,7 +458,7 @@ class Connection:
 
     def _is_batched(self, portal: Portal) -> bool:
         statement = portal.prepared.statement
-        is_insert = statement.insert is not None and portal.result is None
+        is_insert = statement.can_wait and portal.result is None
         return is_insert and not self.client.block.is_open and can_stage(portal.parameters)
 
     def _add_to_batch(self, portal: Portal) -> None:

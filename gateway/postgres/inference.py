@@ -59,6 +59,10 @@ class Inference:
         found = self.describe(statement.text, nulls, statement.dialect)
         return [Column(name, pg_type(kind), kind) for name, kind in found]
 
+    def columns_of(self, query: str) -> list[Column]:
+        """Returns the columns of a query in Spark's SQL. Raises the error of its analysis."""
+        return [Column(name, pg_type(kind), kind) for name, kind in self.describe(query, (), SqlDialect.SPARK)]
+
     def written_types(self, insert: InsertText, *, is_required: bool = False) -> list[str]:
         """Returns the SQL types of the written columns; none if the principal may not read them and they are not
         required.

@@ -331,7 +331,7 @@ class IcebergFormat:
         return RestMetadataStore(at=at, open=opened, clock=self._clock, folder=snapshot.metadata.location)
 
     def changes(
-        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool
+        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool, needs_feed: bool = True
     ) -> IcebergChanges:
         """Loads changes like `load_changes`."""
         assert isinstance(snapshot, IcebergSnapshot)

@@ -66,7 +66,11 @@ def _statement_text(text: str, tokens: list[Token]) -> SourceText:
         return _change_text(text, tokens)
     if words[:1] not in (["INSERT"], ["CREATE"], ["EXPLAIN"]):
         return _with_names(text, tokens)
-    begins = (place for place, word in enumerate(words) if place and word in ("SELECT", "VALUES", "WITH"))
+    begins = (
+        place
+        for place, word in enumerate(words)
+        if place and word in ("SELECT", "VALUES", "WITH") and (word != "VALUES" or words[place - 1] != "DEFAULT")
+    )
     begin = next(begins, None)
     if begin is None or tokens[begin].token_type == TokenType.IDENTIFIER:
         return _with_names(text, tokens)
