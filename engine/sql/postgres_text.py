@@ -82,7 +82,8 @@ _PIECES = re.compile(
     | (?P<name> "(?:[^"]|"")*" )
     | (?P<marker> \$(?P<number>[0-9]{1,5}) )
     | (?P<cast> ::\s*"?(?P<type> timestamp\s+with(?:out)?\s+time\s+zone | time\s+without\s+time\s+zone
-        | double\s+precision | character\s+varying | [A-Za-z_]\w* )"?(?P<size> \s*\([0-9,\s]*\))? )
+        | double\s+precision | character\s+varying | [A-Za-z_]\w* )"?(?P<size> \s*\([0-9,\s]*\))?
+        (?P<dimensions> (?:\s*\[\s*\])+ )? )
     | (?P<array> \bARRAY\s*\[ )
     | (?P<open> \[ )
     | (?P<close> \] )
@@ -209,13 +210,13 @@ class _Reader:
                 self.edits.pop()
             self.edits.append(_Edit(literal.start(), piece.end(), f"X'{found[1]}'"))
             return
-        spark = SPARK_TYPES.get(name)
+        spark = SPARK_TYPES.get(name, name if piece["dimensions"] else None)
         if spark is None:
             return
         has_size = piece["size"] is not None and name in ("numeric", "decimal", "varchar", "character varying")
         size = re.sub(r"\s", "", piece["size"]) if has_size else ""
         spark = f"{spark.partition('(')[0] if name in ('numeric', 'decimal') else 'varchar'}{size}" if size else spark
-        self._replace(piece, f"::{spark}")
+        self._replace(piece, f"::array<{spark}>" if piece["dimensions"] else f"::{spark}")
 
     def _replace(self, piece: re.Match[str], text: str) -> None:
         self.edits.append(_Edit(piece.start(), piece.end(), text))

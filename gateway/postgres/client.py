@@ -174,7 +174,7 @@ class Client:
         if not isinstance(statement.command, c.Commit | c.Rollback | c.RollbackToSavepoint):
             self.block.ensure_live()
         if statement.command is not None:
-            return self._command(statement.command, statement)
+            return self._command(statement.command, statement, parameters)
         self._ensure_may_change(statement)
         if statement.calls:
             return self._answer_calls(statement)
@@ -401,7 +401,7 @@ class Client:
 
     # --------------------------------------------------------------------------------------------------- commands
 
-    def _command(self, command: c.Command, statement: SentStatement) -> Result:
+    def _command(self, command: c.Command, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
         match command:
             case c.Begin(modes):
                 return self._begin(modes)
@@ -429,7 +429,7 @@ class Client:
             case c.NoEffect(tag):
                 return completed(tag)
             case c.Declare():
-                return self._declare(command, statement)
+                return self._declare(command, statement, parameters)
             case c.Fetch():
                 return self._fetch(command)
             case c.CloseCursor(name):
@@ -655,7 +655,7 @@ class Client:
 
     # ---------------------------------------------------------------------------------------------------- cursors
 
-    def _declare(self, command: c.Declare, statement: SentStatement) -> Result:
+    def _declare(self, command: c.Declare, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
         if not self.block.is_open and not command.holds:
             raise NoTransactionBlock("DECLARE CURSOR without WITH HOLD")
         if command.name in self.cursors:
@@ -664,7 +664,7 @@ class Client:
             raise TooManyPreparedObjects("cursors", CURSORS_MAX)
         sent = statement.sent
         inner = self.read(command.query, sent.whole, sent.offset + command.offset)
-        result = self.run(inner)
+        result = self.run(inner, parameters)
         if result.columns is None:
             result.close()
             raise PostgresFeatureNotSupported("A cursor of a statement without rows")

@@ -20,7 +20,7 @@ from engine.sql.postgres_text import (
     parse_insert,
 )
 from engine.sql.statement_texts import split_statements
-from gateway.postgres.commands import Command, Copy, is_begin, is_blank, parse_command
+from gateway.postgres.commands import Command, Copy, Declare, is_begin, is_blank, parse_command
 from gateway.postgres.errors import SentText, positions_in
 from gateway.postgres.fixed_answers import Answers, Call, parse_calls
 from gateway.postgres.returning import Returning, read_returning, split_returning
@@ -66,6 +66,8 @@ class SentStatement:
 
     @property
     def markers(self) -> int:
+        if isinstance(self.command, Declare):
+            return adapt_text(self.command.query).markers
         return self.sent.adapted.markers
 
     @property

@@ -48,6 +48,11 @@ def test_types_of_columns_are_sparks(source: str, adapted: str) -> None:
     assert adapt_text(source).text == adapted
 
 
+def test_casts_to_arrays_are_sparks() -> None:
+    adapted = adapt_text("SELECT $1::text[], CAST($2 AS text), a[1]::int8, ARRAY[1]::varchar(3) []")
+    assert adapted.text == ("SELECT :p1::array<string>, CAST(:p2 AS text), a[1]::bigint, array(1)::array<varchar(3)>")
+
+
 @pytest.mark.parametrize("source", SAME)
 def test_other_texts_are_unchanged(source: str) -> None:
     assert adapt_text(source).text == source
