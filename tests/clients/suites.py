@@ -264,8 +264,9 @@ def _psycopg(checkout: Path, environment: Path, server: Started) -> Run:
 
 def _asyncpg(checkout: Path, environment: Path, server: Started) -> Run:
     address = {"HOST": "127.0.0.1", "PORT": str(server.postgres_port), "USER": "me", "DATABASE": _POSTGRES_DATABASE}
-    options = ("-c", os.devnull, "--timeout", "60", "tests")
-    return Run(checkout, options, {f"PG{name}": value for name, value in address.items()})
+    # The checkout has the package's sources, without the compiled modules.
+    options = ("-c", os.devnull, "--import-mode=importlib", "--timeout", "60", "tests")
+    return Run(checkout, options, {"PYTHONSAFEPATH": "1"} | {f"PG{name}": value for name, value in address.items()})
 
 
 # PostgreSQL's dialect.
@@ -309,7 +310,7 @@ _CONNECTOR = (
 )
 _SQLALCHEMY = ("psycopg[binary]==3.3.4", "typing-extensions", "greenlet", "pytest", "pytest-timeout")
 _PSYCOPG = ("psycopg[binary]==3.3.4", "anyio", "pytest", "pytest-timeout")
-_ASYNCPG = ("asyncpg==0.31.0", "pytest", "pytest-timeout")
+_ASYNCPG = ("asyncpg==0.31.0", "distro", "pytest", "pytest-timeout")
 SUITES = (
     Suite("SQLAlchemy's compliance suite", "databricks-sqlalchemy", "suites-databricks", _DATABRICKS, _compliance),
     Suite("databricks-sqlalchemy test_local", "databricks-sqlalchemy", "suites-databricks", _DATABRICKS, _local),

@@ -480,3 +480,12 @@ def test_cursor_with_parameters(lab: Lab, wire: Wire) -> None:
     assert [row[0] for row in cells(wire.query("FETCH ALL c"))] == [b"0", b"1"]
     (run,) = [run for run in lab.engine.runs if run.text.startswith("SELECT id")]
     assert [(one.value, one.sql_type) for one in run.parameters] == [("7", "int"), ("x", "string")]
+
+
+def test_move_backward_past_the_first_row_returns_none(lab: Lab, wire: Wire) -> None:
+    wire.query("BEGIN")
+    wire.query("DECLARE c SCROLL CURSOR FOR ROWS 3")
+    assert tags(wire.query("FETCH 1 c")) == ["FETCH 1"]
+    assert tags(wire.query("MOVE BACKWARD 1 c")) == ["MOVE 0"]
+    assert tags(wire.query("FETCH BACKWARD ALL c")) == ["FETCH 0"]
+    assert tags(wire.query("FETCH ALL c")) == ["FETCH 3"]
