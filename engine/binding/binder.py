@@ -257,7 +257,7 @@ class Binder:
         allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
         is_own = self._inserted_version is not None and start == end == AtVersion(self._inserted_version)
         format_ = self.formats[table.entry.format]
-        return format_.changes(table.snapshot, start, end, allow_outside=allow_outside, needs_feed=not is_own)
+        return format_.changes(table.snapshot, start, end, allow_outside=allow_outside, requires_feed=not is_own)
 
     def relation(
         self,

@@ -104,13 +104,19 @@ class TableFormat(Protocol):
         ...
 
     def changes(
-        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool, needs_feed: bool = True
+        self,
+        snapshot: TableSnapshot,
+        start: Bound,
+        end: Bound | None,
+        *,
+        allow_outside: bool,
+        requires_feed: bool = True,
     ) -> TableChanges:
         """Returns the changes in versions `start` to `end` (inclusive; None: the snapshot's), `snapshot` being the
         newest one.
 
-        `allow_outside` clamps bounds beyond the newest version to it. Without `needs_feed` the versions only add rows,
-        and are read also if the table has no change data feed.
+        `allow_outside` clamps bounds beyond the newest version to it. Without `requires_feed` the versions only add
+        rows, and are read also if the table has no change data feed.
         """
         ...
 
@@ -207,10 +213,16 @@ class _Watched:
         return found
 
     def changes(
-        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool, needs_feed: bool = True
+        self,
+        snapshot: TableSnapshot,
+        start: Bound,
+        end: Bound | None,
+        *,
+        allow_outside: bool,
+        requires_feed: bool = True,
     ) -> TableChanges:
         with self._pins.every_version(snapshot.table_root):
-            found = self._inner.changes(snapshot, start, end, allow_outside=allow_outside, needs_feed=needs_feed)
+            found = self._inner.changes(snapshot, start, end, allow_outside=allow_outside, requires_feed=requires_feed)
             if found.versions:
                 self._pins.add(snapshot.table_root, found.versions[0])
         return found

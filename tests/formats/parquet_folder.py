@@ -474,7 +474,13 @@ class FolderFormat:
         return FolderTransaction(snapshot.table_root, snapshot, snapshot.definition, description)
 
     def changes(
-        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool, needs_feed: bool = True
+        self,
+        snapshot: TableSnapshot,
+        start: Bound,
+        end: Bound | None,
+        *,
+        allow_outside: bool,
+        requires_feed: bool = True,
     ) -> TableChanges:
         raise StatementNotSupported("The change data feed of a folder table")
 

@@ -97,12 +97,12 @@ def load_change_feed(
     versions: range,
     load: Callable[[int], Snapshot],
     *,
-    needs_feed: bool = True,
+    requires_feed: bool = True,
 ) -> ChangeFeed:
     """Returns the change feed of a range of versions ("Add CDC File"): change files, and data files of other versions.
 
-    `table` is the newest snapshot, `times` are its commits' times, `load` returns older snapshots. Without `needs_feed`
-    the versions only add files, which are their changes whether or not a feed is enabled. Raises
+    `table` is the newest snapshot, `times` are its commits' times, `load` returns older snapshots. Without
+    `requires_feed` the versions only add files, which are their changes whether or not a feed is enabled. Raises
     `ChangeDataMissing`, `IncompatibleSchemaChange`, `IncompatibleDataSchema`, `UnsupportedReaderFeatures`,
     `UnsupportedTypeChange`, `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and the errors of
     `load_changes`.
@@ -113,13 +113,13 @@ def load_change_feed(
     if versions:
         changes = load_changes(table, versions[0], versions[-1], times)
         configs.append((versions[0], load(versions[0]).config))
-        _ensure_feed(versions, *configs[0], is_required=needs_feed)
+        _ensure_feed(versions, *configs[0], is_required=requires_feed)
         for change in changes:
             actions, (since, config) = change.actions, configs[-1]
             if change.version > since and (actions.metadata or actions.protocol):
                 metadata, protocol = actions.metadata or config.metadata, actions.protocol or config.protocol
                 configs.append((change.version, DeltaConfig.of(config.table, protocol, metadata)))
-                _ensure_feed(versions, *configs[-1], is_required=needs_feed)
+                _ensure_feed(versions, *configs[-1], is_required=requires_feed)
             # The first version's own schema change: its removed files have the schema
             # before it.
             elif change.version == since:

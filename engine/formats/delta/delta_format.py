@@ -134,14 +134,20 @@ class DeltaFormat:
         return Transaction.on(delta_snapshot(snapshot), description, table=label)
 
     def changes(
-        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool, needs_feed: bool = True
+        self,
+        snapshot: TableSnapshot,
+        start: Bound,
+        end: Bound | None,
+        *,
+        allow_outside: bool,
+        requires_feed: bool = True,
     ) -> TableChanges:
         """Loads the change data feed. Raises like `resolve_range` and `load_change_feed`."""
         table = delta_snapshot(snapshot, "table_changes")
         times = load_commit_times(table)
         versions = resolve_range(times, start, end, allow_outside=allow_outside)
         return load_change_feed(
-            table, times, versions, lambda version: self.read(table.table_root, version), needs_feed=needs_feed
+            table, times, versions, lambda version: self.read(table.table_root, version), requires_feed=requires_feed
         )
 
 

@@ -171,6 +171,10 @@ class _Translator:
             self._expressions.refuse_at("FOR UPDATE and FOR SHARE", _lock_offset(self._source_text))
         if select.args.get("into") is not None:
             self._expressions.refuse("SELECT INTO", select.args["into"], "Use CREATE TABLE … AS.")
+        limit = select.args.get("limit")
+        options = limit.args.get("limit_options") if isinstance(limit, exp.Fetch) else None
+        if options is not None and options.args.get("with_ties"):
+            self._expressions.refuse("FETCH … WITH TIES", limit, "Use rank() in a subquery, and a condition on it.")
 
     def _label(self, query: exp.Expr, *, is_top: bool) -> None:
         """Names the columns of a query as PostgreSQL does."""

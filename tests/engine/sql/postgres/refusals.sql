@@ -34,3 +34,4 @@ create ^temporary table x (a int)
 delete from numbers ^using events where numbers.id = events.id
 select ^'[0:1]={a,b}'::text[]
 select ^'{{1,2},{3,4}}'::int[]
+select id from numbers order by id fetch first ^2 rows with ties
