@@ -139,8 +139,8 @@ def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:
             is_known=True,
             versions=versions,
             spooled_rows=request.spooled_rows,
-            inserted_version=request.inserted_version,
         )
+        binder.inserted_version = request.inserted_version
         try:
             bound = bind_statement(statement, binder)
         except SqlError as error:

@@ -123,13 +123,13 @@ class Binder:
         is_known: bool = False,
         versions: Mapping[str, str] = MappingProxyType({}),
         spooled_rows: Sequence[SpooledRows] = (),
-        inserted_version: int | None = None,
     ) -> None:
         """Starts lookups. `is_known`: at this server's newest known generation, which `is_current` compares with the
         store's. `versions` are those that an earlier binder's `versions` returned; others are the newest.
-        `spooled_rows` are relations of the statement's own text; `inserted_version` as in `StatementRequest`.
+        `spooled_rows` are relations of the statement's own text.
         """
-        self._inserted_version = inserted_version
+        # As in `StatementRequest`.
+        self.inserted_version: int | None = None
         self._client_rows = {(rows.name,): rows for rows in spooled_rows}
         self._wanted = versions
         # The locations of tables that have later versions than the wanted ones.
@@ -255,7 +255,7 @@ class Binder:
         start = read_bound(change_range.start, self.constants)
         end = None if change_range.end is None else read_bound(change_range.end, self.constants)
         allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
-        is_own = self._inserted_version is not None and start == end == AtVersion(self._inserted_version)
+        is_own = self.inserted_version is not None and start == end == AtVersion(self.inserted_version)
         format_ = self.formats[table.entry.format]
         return format_.changes(table.snapshot, start, end, allow_outside=allow_outside, requires_feed=not is_own)
 
