@@ -118,6 +118,11 @@ def _with_names(text: str, tokens: list[Token], source: str | None = None) -> So
     return join_texts(pieces)
 
 
+def _has_ties(fetch: exp.Fetch) -> bool:
+    options = fetch.args.get("limit_options")
+    return options is not None and bool(options.args.get("with_ties"))
+
+
 class _Translator:
     """Translates one query; `is_whole` is False for the query of an INSERT or a CREATE TABLE."""
 
@@ -172,8 +177,7 @@ class _Translator:
         if select.args.get("into") is not None:
             self._expressions.refuse("SELECT INTO", select.args["into"], "Use CREATE TABLE … AS.")
         limit = select.args.get("limit")
-        options = limit.args.get("limit_options") if isinstance(limit, exp.Fetch) else None
-        if options is not None and options.args.get("with_ties"):
+        if isinstance(limit, exp.Fetch) and _has_ties(limit):
             self._expressions.refuse("FETCH … WITH TIES", limit, "Use rank() in a subquery, and a condition on it.")
 
     def _label(self, query: exp.Expr, *, is_top: bool) -> None:
