@@ -140,6 +140,7 @@ def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:
             versions=versions,
             spooled_rows=request.spooled_rows,
         )
+        binder.inserted_version = request.inserted_version
         try:
             bound = bind_statement(statement, binder)
         except SqlError as error:

@@ -28,6 +28,8 @@ SLAPD = shutil.which("slapd", path=f"{os.environ.get('PATH', '')}:{SLAPD_ROOT}/u
 MINIO = shutil.which("minio", path=f"{ROOT / '.minio'}:{os.environ.get('PATH', '')}")
 HELM = shutil.which("helm", path=f"{ROOT / '.helm'}:{os.environ.get('PATH', '')}")
 PSQL = shutil.which("psql")
+# The ODBC driver of PostgreSQL's project.
+PSQLODBC = next(iter(sorted(Path("/usr/lib").glob("*/odbc/psqlodbcw.so"))), None)
 HAPROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 SYSTEMD_ANALYZE = shutil.which("systemd-analyze")
 PROMTOOL = shutil.which("promtool")

@@ -82,7 +82,7 @@ from engine.spool.spooled_rows import SpooledRows
 from engine.sql.parser import parse_stored_query
 from engine.sql.query.bodies import with_named_markers
 from engine.sql.query.values import AsOfVersion, ChangeRange, Query, Relation, TimeTravel
-from engine.tables.changes import TableChanges
+from engine.tables.changes import AtVersion, TableChanges
 from engine.tables.formats import DEFAULT_FORMAT
 from engine.tables.keys import ForeignKeyDef, KeyDef, primary_key
 from engine.tables.snapshot import TableSnapshot
@@ -128,6 +128,8 @@ class Binder:
         store's. `versions` are those that an earlier binder's `versions` returned; others are the newest.
         `spooled_rows` are relations of the statement's own text.
         """
+        # As in `StatementRequest`.
+        self.inserted_version: int | None = None
         self._client_rows = {(rows.name,): rows for rows in spooled_rows}
         self._wanted = versions
         # The locations of tables that have later versions than the wanted ones.
@@ -253,7 +255,9 @@ class Binder:
         start = read_bound(change_range.start, self.constants)
         end = None if change_range.end is None else read_bound(change_range.end, self.constants)
         allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
-        return self.formats[table.entry.format].changes(table.snapshot, start, end, allow_outside=allow_outside)
+        is_own = self.inserted_version is not None and start == end == AtVersion(self.inserted_version)
+        format_ = self.formats[table.entry.format]
+        return format_.changes(table.snapshot, start, end, allow_outside=allow_outside, requires_feed=not is_own)
 
     def relation(
         self,

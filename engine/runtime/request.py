@@ -53,6 +53,8 @@ class StatementRequest:
     - `versions`: the versions of tables that a query reads again, as `on_versions` reported them; it reads all other
       tables at their newest versions. A version that no longer exists fails the query as time travel does, and an
       older one has its own columns.
+    - `inserted_version`: a version that the session has just committed by an INSERT. `table_changes` reads its rows
+      also from tables without a change data feed, for INSERT … RETURNING.
     - `instant_us`: the value of `current_timestamp()` in all queries of the run, in microseconds since the epoch.
     - `rows_wanted`, `bytes_wanted`: the client takes no more rows or bytes (None: all), so a query need not compute
       them.
@@ -96,6 +98,7 @@ class StatementRequest:
     began_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     is_repeated: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+    inserted_version: int | None = None
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30

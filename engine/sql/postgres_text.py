@@ -82,7 +82,8 @@ _PIECES = re.compile(
     | (?P<name> "(?:[^"]|"")*" )
     | (?P<marker> \$(?P<number>[0-9]{1,5}) )
     | (?P<cast> ::\s*"?(?P<type> timestamp\s+with(?:out)?\s+time\s+zone | time\s+without\s+time\s+zone
-        | double\s+precision | character\s+varying | [A-Za-z_]\w* )"?(?P<size> \s*\([0-9,\s]*\))? )
+        | double\s+precision | character\s+varying | [A-Za-z_]\w* )"?(?P<size> \s*\([0-9,\s]*\))?
+        (?P<dimensions> (?:\s*\[\s*\])+ )? )
     | (?P<array> \bARRAY\s*\[ )
     | (?P<open> \[ )
     | (?P<close> \] )
@@ -105,6 +106,13 @@ _COLUMN_TYPE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _IDENTITY_TYPES = frozenset({"serial", "bigserial", "smallserial"})
+# Identity columns of Delta are BIGINT; PostgreSQL's may have any integral type.
+_IDENTITY = re.compile(
+    r"\s(?P<type>smallint|int[24]?|integer)(?=\s+(?:NOT\s+NULL\s+)?GENERATED\s+(?:ALWAYS|BY\s+DEFAULT)\s+AS\s+IDENTITY\b)",
+    re.IGNORECASE,
+)
+# All generated columns of Delta are stored.
+_STORED = re.compile(r"\)(?P<stored>\s*STORED)\b", re.IGNORECASE)
 _SIZED_TYPES = {
     "numeric": "decimal",
     "decimal": "decimal",
@@ -202,13 +210,13 @@ class _Reader:
                 self.edits.pop()
             self.edits.append(_Edit(literal.start(), piece.end(), f"X'{found[1]}'"))
             return
-        spark = SPARK_TYPES.get(name)
+        spark = SPARK_TYPES.get(name, name if piece["dimensions"] else None)
         if spark is None:
             return
         has_size = piece["size"] is not None and name in ("numeric", "decimal", "varchar", "character varying")
         size = re.sub(r"\s", "", piece["size"]) if has_size else ""
         spark = f"{spark.partition('(')[0] if name in ('numeric', 'decimal') else 'varchar'}{size}" if size else spark
-        self._replace(piece, f"::{spark}")
+        self._replace(piece, f"::array<{spark}>" if piece["dimensions"] else f"::{spark}")
 
     def _replace(self, piece: re.Match[str], text: str) -> None:
         self.edits.append(_Edit(piece.start(), piece.end(), text))
@@ -262,10 +270,20 @@ def _type_edits(source: str, head: re.Match[str]) -> list[_Edit]:
     end = len(source) if head["alter"] else _end_of_list(source, head.end())
     begin = head.end() - 1 if head["create"] else head.end()
     literals = [piece.span() for piece in _VALUE_PIECES.finditer(source, begin, end) if piece["skipped"]]
-    edits = []
+
+    def is_code(at: int) -> bool:
+        return not any(first <= at < last for first, last in literals)
+
+    identities = [found for found in _IDENTITY.finditer(source, begin, end) if is_code(found.start("type"))]
+    edits = [_Edit(*found.span("type"), "bigint") for found in identities]
+    edits += (
+        _Edit(*found.span("stored"), "")
+        for found in _STORED.finditer(source, begin, end)
+        if is_code(found.start("stored"))
+    )
+    ends = {found.end("type") for found in identities}
     for column in _COLUMN_TYPE.finditer(source, begin, end):
-        at = column.start("type")
-        if any(first <= at < last for first, last in literals):
+        if not is_code(column.start("type")) or column.end("type") in ends:
             continue
         name = re.sub(r"\s+", " ", column["type"]).lower()
         size = re.sub(r"\s", "", column["size"] or "")

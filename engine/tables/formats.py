@@ -103,11 +103,20 @@ class TableFormat(Protocol):
         """Returns a transaction on the table version in `snapshot`; `label` is the name in errors."""
         ...
 
-    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
+    def changes(
+        self,
+        snapshot: TableSnapshot,
+        start: Bound,
+        end: Bound | None,
+        *,
+        allow_outside: bool,
+        requires_feed: bool = True,
+    ) -> TableChanges:
         """Returns the changes in versions `start` to `end` (inclusive; None: the snapshot's), `snapshot` being the
         newest one.
 
-        `allow_outside` clamps bounds beyond the newest version to it.
+        `allow_outside` clamps bounds beyond the newest version to it. Without `requires_feed` the versions only add
+        rows, and are read also if the table has no change data feed.
         """
         ...
 
@@ -203,9 +212,17 @@ class _Watched:
                 self._pins.add(location, found.version)
         return found
 
-    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
+    def changes(
+        self,
+        snapshot: TableSnapshot,
+        start: Bound,
+        end: Bound | None,
+        *,
+        allow_outside: bool,
+        requires_feed: bool = True,
+    ) -> TableChanges:
         with self._pins.every_version(snapshot.table_root):
-            found = self._inner.changes(snapshot, start, end, allow_outside=allow_outside)
+            found = self._inner.changes(snapshot, start, end, allow_outside=allow_outside, requires_feed=requires_feed)
             if found.versions:
                 self._pins.add(snapshot.table_root, found.versions[0])
         return found

@@ -17,6 +17,7 @@ from typing import Any, assert_never
 import pyarrow as pa
 
 from catalog.conditions import (
+    BlockNotSupported,
     BoundValuesMismatch,
     NotInTransactionBlock,
     NoTransactionBlock,
@@ -31,6 +32,7 @@ from catalog.conditions import (
     TransactionReadOnly,
 )
 from catalog.errors import SqlError
+from engine.runtime.accesses import Commit
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import SqlDialect, StatementRequest
@@ -60,6 +62,7 @@ from gateway.postgres.results import (
     leading_words,
     texts_result,
 )
+from gateway.postgres.returning import Returning
 from gateway.postgres.settings import (
     APPLICATION_NAME,
     DEFERRABLE,
@@ -171,14 +174,17 @@ class Client:
         if not isinstance(statement.command, c.Commit | c.Rollback | c.RollbackToSavepoint):
             self.block.ensure_live()
         if statement.command is not None:
-            return self._command(statement.command, statement)
+            return self._command(statement.command, statement, parameters)
         self._ensure_may_change(statement)
         if statement.calls:
             return self._answer_calls(statement)
         if statement.may_be_of_catalog and (result := self._answer_from_catalog(statement, parameters)) is not None:
             return result
         self.block.has_run = True
-        if statement.insert is not None and self.block.is_open and can_stage(parameters):
+        if statement.returning is not None:
+            with positions_in(statement.sent):
+                return self._insert_returning(statement, statement.returning, parameters)
+        if statement.can_wait and self.block.is_open and can_stage(parameters):
             return self.stage(statement, parameters)
         return self.execute(statement, parameters)
 
@@ -280,11 +286,11 @@ class Client:
 
     def changed_rows(self, text: str, parameters: Sequence[Parameter], rows: tuple[SpooledRows, ...] = ()) -> int:
         """Runs a statement that changes rows, and may read `rows`; returns their number. Raises its error."""
+        return self._changed_rows(text, parameters, replace(self._wanted(streams=False), rows=rows))
+
+    def _changed_rows(self, text: str, parameters: Sequence[Parameter], wanted: WantedResult) -> int:
         operation = self.session.execute(
-            text,
-            parameters=parameters,
-            timeout_s=self.parameters.statement_timeout_s,
-            wanted=replace(self._wanted(streams=False), rows=rows),
+            text, parameters=parameters, timeout_s=self.parameters.statement_timeout_s, wanted=wanted
         )
         if (waiting := self._await_change(operation)) is not None:
             return waiting.rows_modified or 0
@@ -350,6 +356,8 @@ class Client:
                 return self.columns(self.prepared(name))
             case _:  # commands without rows
                 return None
+        if statement.returning is not None:
+            return self.inference.columns_of(statement.returning.columns_query)
         if (described := self._described_by_catalog(prepared)) is not None:
             return described[0]
         if statement.is_query:
@@ -393,7 +401,7 @@ class Client:
 
     # --------------------------------------------------------------------------------------------------- commands
 
-    def _command(self, command: c.Command, statement: SentStatement) -> Result:
+    def _command(self, command: c.Command, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
         match command:
             case c.Begin(modes):
                 return self._begin(modes)
@@ -421,7 +429,7 @@ class Client:
             case c.NoEffect(tag):
                 return completed(tag)
             case c.Declare():
-                return self._declare(command, statement)
+                return self._declare(command, statement, parameters)
             case c.Fetch():
                 return self._fetch(command)
             case c.CloseCursor(name):
@@ -647,7 +655,7 @@ class Client:
 
     # ---------------------------------------------------------------------------------------------------- cursors
 
-    def _declare(self, command: c.Declare, statement: SentStatement) -> Result:
+    def _declare(self, command: c.Declare, statement: SentStatement, parameters: Sequence[Parameter]) -> Result:
         if not self.block.is_open and not command.holds:
             raise NoTransactionBlock("DECLARE CURSOR without WITH HOLD")
         if command.name in self.cursors:
@@ -656,7 +664,7 @@ class Client:
             raise TooManyPreparedObjects("cursors", CURSORS_MAX)
         sent = statement.sent
         inner = self.read(command.query, sent.whole, sent.offset + command.offset)
-        result = self.run(inner)
+        result = self.run(inner, parameters)
         if result.columns is None:
             result.close()
             raise PostgresFeatureNotSupported("A cursor of a statement without rows")
@@ -744,6 +752,32 @@ class Client:
         self.block.staged.add(insert, statement.text, parameters)
         return completed(f"INSERT 0 {insert.row_count}")
 
+    def _insert_returning(
+        self, statement: SentStatement, returning: Returning, parameters: Sequence[Parameter]
+    ) -> Result:
+        """Runs an INSERT, and returns the rows that its commit has added. The clause's names and privileges are checked
+        before. Raises `BlockNotSupported` in a block, whose rows are not committed.
+        """
+        if self.block.is_open:
+            raise BlockNotSupported("RETURNING returns rows that are committed")
+        self.inference.forget()
+        self.inference.columns_of(returning.columns_query)
+        commits: list[Commit] = []
+        wanted = self._wanted(streams=False, dialect=statement.dialect)
+        inserts = replace(
+            wanted, within=_then(wanted.within, lambda request: replace(request, on_commit=commits.append))
+        )
+        count = self._changed_rows(statement.text, parameters, inserts)
+        version = commits[0].version if commits else None
+        text = f"{returning.columns_query} LIMIT 0" if version is None else returning.rows_query(version)
+        reads = _then(
+            self._wanted(streams=True).within,
+            lambda request: replace(request, inserted_version=version, caches_results=False),
+        )
+        operation = self.session.execute(text, wanted=WantedResult(streams=True, within=reads))
+        self._await(operation)
+        return OperationResult(self.session, operation, statement.text, changed=count)
+
     def new_rows(self, insert: InsertText, types: Sequence[str] = ()) -> StagedRows:
         """Returns no rows yet for the table of `insert`, whose columns have these types."""
         session = self.session
@@ -778,6 +812,12 @@ class Client:
     def write(self, staged: StagedRows) -> int:
         """Writes staged rows by one statement; returns their number. Raises its error."""
         return write_rows(self, staged)
+
+
+def _then(
+    first: Callable[[StatementRequest], StatementRequest] | None, second: Callable[[StatementRequest], StatementRequest]
+) -> Callable[[StatementRequest], StatementRequest]:
+    return second if first is None else lambda request: second(first(request))
 
 
 def _first_schema(path: str) -> str | None:

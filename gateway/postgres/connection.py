@@ -38,6 +38,7 @@ from gateway.postgres.client import Client
 from gateway.postgres.copying import CopyIn, CopyOptions, CopyOut
 from gateway.postgres.encode import RowEncoder
 from gateway.postgres.errors import SentText, error_response, is_fatal, notice, positions_in, text_of
+from gateway.postgres.inference import array_casts
 from gateway.postgres.parameters import bound_parameters
 from gateway.postgres.results import Result, completed, pages
 from gateway.postgres.statements import Prepared, SentStatement, split_query
@@ -348,7 +349,9 @@ class Connection:
             self._portals.pop(given.portal).close()
         if len(self._portals) >= PORTALS_MAX:
             raise TooManyPreparedObjects("portals", PORTALS_MAX)
-        parameters = prepared.with_limits(bound_parameters(given.values, given.formats, prepared.oids))
+        casts = array_casts(prepared.statement.spark_text) if 0 in prepared.oids else {}
+        oids = [oid or casts.get(number, 0) for number, oid in enumerate(prepared.oids, 1)]
+        parameters = prepared.with_limits(bound_parameters(given.values, given.formats, oids))
         self._portals[given.portal] = Portal(prepared, parameters, given.result_formats)
         self.output.add(m.BIND_COMPLETE)
 
@@ -458,7 +461,7 @@ class Connection:
 
     def _is_batched(self, portal: Portal) -> bool:
         statement = portal.prepared.statement
-        is_insert = statement.insert is not None and portal.result is None
+        is_insert = statement.can_wait and portal.result is None
         return is_insert and not self.client.block.is_open and can_stage(portal.parameters)
 
     def _add_to_batch(self, portal: Portal) -> None:

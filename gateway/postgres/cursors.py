@@ -122,7 +122,7 @@ def _rows(
     rows = _collect(cursor.result, first - 1, count)
     cursor.position = position if rows.num_rows == count else _total(cursor.result) + 1
     if is_reversed:
-        rows = rows.take(list(range(rows.num_rows - 1, -1, -1)))
+        rows = rows.take(pa.array(range(rows.num_rows - 1, -1, -1), pa.int64()))
     columns = None if command.moves else cursor.result.columns
     tag = f"{'MOVE' if command.moves else 'FETCH'} {rows.num_rows}"
     return FixedResult(columns, rows, tag, cursor.result.zone, cursor.is_binary)

@@ -19,7 +19,8 @@ from gateway.postgres.messages import message, string
 # After these the connection ends: authentication, no database, too many connections, shutdown.
 _FATAL_CLASSES = ("28", "3D000", "57P")
 # States of the engine for which PostgreSQL's clients know another one.
-_STATES = {"HY008": "57014", "HYT00": "57014", "08S01": "08006"}
+# Spark's SQLSTATE for an invalid value of a setting is PostgreSQL's for a missing indicator of a null.
+_STATES = {"HY008": "57014", "HYT00": "57014", "08S01": "08006", "22022": "22023"}
 _TEXT = "postgres_text"
 _SERIALIZATION_FAILURE = "40001"
 

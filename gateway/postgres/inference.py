@@ -8,7 +8,7 @@ plan shows the type to which a text at the parameter's place is cast. A paramete
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from catalog.errors import SqlError
@@ -27,9 +27,9 @@ _CAST_OF_PROBE = re.compile(rf"cast\({_PROBE}([0-9]+)_ as ([a-z_]+(?:\([0-9, ]+\
 _FAILED_CAST = re.compile(
     rf"'{_PROBE}([0-9]+)_' of the type \"STRING\" cannot be cast to \"([A-Z_]+(?:\([0-9, ]+\))?)\""
 )
+_TYPE = r"array<[a-z_]+>|[a-z_]+(?:\([0-9, ]+\))?"
 _CASTS = re.compile(
-    rf":{MARKER_PREFIX}([0-9]+)\s*::\s*([a-z_]+(?:\([0-9, ]+\))?)"
-    rf"|\bCAST\s*\(\s*:{MARKER_PREFIX}([0-9]+)\s+AS\s+([a-z_]+(?:\([0-9, ]+\))?)",
+    rf":{MARKER_PREFIX}([0-9]+)\s*::\s*({_TYPE})|\bCAST\s*\(\s*:{MARKER_PREFIX}([0-9]+)\s+AS\s+({_TYPE})",
     re.IGNORECASE,
 )
 _LITERAL = re.compile(
@@ -58,6 +58,10 @@ class Inference:
         nulls = [_one(number) if number in limits else null for number, null in enumerate(nulls, 1)]
         found = self.describe(statement.text, nulls, statement.dialect)
         return [Column(name, pg_type(kind), kind) for name, kind in found]
+
+    def columns_of(self, query: str) -> list[Column]:
+        """Returns the columns of a query in Spark's SQL. Raises the error of its analysis."""
+        return [Column(name, pg_type(kind), kind) for name, kind in self.describe(query, (), SqlDialect.SPARK)]
 
     def written_types(self, insert: InsertText, *, is_required: bool = False) -> list[str]:
         """Returns the SQL types of the written columns; none if the principal may not read them and they are not
@@ -88,8 +92,8 @@ class Inference:
         text = statement.spark_text
         for number in limit_markers(text):
             _note(found, number, INT8.oid)
-        for first, kind, second, other in _CASTS.findall(text):
-            _note(found, int(first or second), pg_type(kind or other).oid)
+        for number, kind in _casts(text):
+            _note(found, number, pg_type(kind).oid)
         if statement.insert is not None and statement.insert.items:
             types = self.written_types(statement.insert)
             for index, kind in enumerate(types[: len(statement.insert.items)]):
@@ -115,6 +119,17 @@ class Inference:
             for number, kind in _CAST_OF_PROBE.findall(plans.lower()):
                 _note(found, int(number), pg_type(kind).oid)
             return
+
+
+def _casts(text: str) -> Iterator[tuple[int, str]]:
+    for first, kind, second, other in _CASTS.findall(text):
+        yield int(first or second), kind or other
+
+
+def array_casts(text: str) -> Mapping[int, int]:
+    """Returns the types of the parameters that the text casts to arrays: Spark casts no text to an array."""
+    found = {number: pg_type(kind) for number, kind in _casts(text) if kind.lower().startswith("array<")}
+    return {number: kind.oid for number, kind in found.items() if kind.element is not None}
 
 
 def literal_values(arguments: str) -> list[tuple[bytes | None, int]] | None:

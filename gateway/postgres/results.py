@@ -93,6 +93,8 @@ class OperationResult:
     session: Session
     operation: Operation
     text: str
+    # The number of changed rows, if another statement has changed them.
+    changed: int | None = None
     columns: Sequence[Column] | None = field(init=False)
     zone: str = field(init=False)
     is_binary: bool = False
@@ -124,7 +126,8 @@ class OperationResult:
         return self.operation.page(offset, min(count, PAGE_ROWS), PAGE_BYTES).rows
 
     def tag(self, rows: int) -> str:
-        return completion_tag(self.text, rows, self.operation.rows_modified)
+        changed = self.operation.rows_modified if self.changed is None else self.changed
+        return completion_tag(self.text, rows, changed)
 
     def close(self) -> None:
         self.session.forget(self.operation)

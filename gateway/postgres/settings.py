@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from zoneinfo import available_timezones
 
 from catalog.conditions import ParameterNotRecognized, ParameterReadOnly, ParameterValueInvalid
 from gateway.postgres.catalog.resources import SERVER_VERSION, SERVER_VERSION_NUM
@@ -67,6 +69,16 @@ def _encoding(text: str) -> str | None:
     return "UTF8" if text.strip("'\"").lower().replace("-", "") in ("utf8", "unicode") else None
 
 
+@cache
+def _zones() -> Mapping[str, str]:
+    return {name.lower(): name for name in available_timezones()}
+
+
+def _zone(text: str) -> str:
+    """Returns a time zone with the spelling of its name, whose case is of no importance in PostgreSQL."""
+    return _zones().get(text.lower(), text)
+
+
 def _text(text: str) -> str | None:
     return text
 
@@ -111,6 +123,7 @@ _TABLE = (
     _fixed("scram_iterations", "65536", is_reported=True),
     _fixed("max_index_keys", "32"),
     _fixed("max_identifier_length", "255"),
+    _fixed("max_prepared_transactions", "0"),
     _fixed("block_size", "8192"),
     _fixed("lc_collate", "C"),
     _fixed("lc_ctype", "C"),
@@ -119,7 +132,7 @@ _TABLE = (
     Parameter("IntervalStyle", "postgres", _only("postgres"), "postgres", is_reported=True),
     # Strings are Spark's, in which a backslash escapes.
     Parameter("standard_conforming_strings", "off", _only("off", "false", "0"), "off", is_reported=True),
-    Parameter(TIME_ZONE, "UTC", _text, is_reported=True),
+    Parameter(TIME_ZONE, "UTC", _zone, is_reported=True),
     Parameter(APPLICATION_NAME, "", lambda text: text[:_NAME_MAX], is_reported=True),
     _flag(default_of(READ_ONLY), "off", is_reported=True),
     Parameter(SEARCH_PATH, "default", _text, is_reported=True),

@@ -20,9 +20,10 @@ from engine.sql.postgres_text import (
     parse_insert,
 )
 from engine.sql.statement_texts import split_statements
-from gateway.postgres.commands import Command, Copy, is_begin, is_blank, parse_command
-from gateway.postgres.errors import SentText
+from gateway.postgres.commands import Command, Copy, Declare, is_begin, is_blank, parse_command
+from gateway.postgres.errors import SentText, positions_in
 from gateway.postgres.fixed_answers import Answers, Call, parse_calls
+from gateway.postgres.returning import Returning, read_returning, split_returning
 
 # Longer texts are not read for INSERT's rows, and run by themselves.
 _INSERT_TEXT_MAX = 1 << 20
@@ -45,6 +46,8 @@ class SentStatement:
     dialect: SqlDialect = SqlDialect.SPARK
     # The text with Spark's markers, whatever the dialect.
     spark_text: str = ""
+    # The clause of an INSERT, which is not in the text.
+    returning: Returning | None = None
 
     @property
     def text(self) -> str:
@@ -63,7 +66,14 @@ class SentStatement:
 
     @property
     def markers(self) -> int:
+        if isinstance(self.command, Declare):
+            return adapt_text(self.command.query).markers
         return self.sent.adapted.markers
+
+    @property
+    def can_wait(self) -> bool:
+        """Returns True for an INSERT … VALUES that may be written later, together with others."""
+        return self.insert is not None and self.returning is None
 
     @property
     def is_query(self) -> bool:
@@ -88,6 +98,11 @@ def read_statement(text: str, whole: str, offset: int, known: Answers, settings:
     calls = parse_calls(text, known)
     if calls is not None:
         return SentStatement(SentText(AdaptedText(text, text), whole, offset), calls=calls)
+    if (split := split_returning(text)) is not None:
+        statement = read_statement(split[0], whole, offset, known, settings)
+        with positions_in(SentText(AdaptedText(text, text), whole, offset)):
+            folds = dialect is SqlDialect.POSTGRES
+            return replace(statement, returning=read_returning(text, split[1], statement.spark_text, folds=folds))
     adapted = adapt_text(text, settings.catalogs)
     kind = class_of(adapted.text)
     is_write = kind is StatementClass.WRITE and len(text) <= _INSERT_TEXT_MAX
@@ -125,7 +140,10 @@ class Prepared:
         """Returns True for a statement that has no rows before it is run, as a write."""
         statement = self.statement
         return isinstance(statement.command, Copy) or (
-            statement.command is None and not statement.calls and statement.kind is StatementClass.WRITE
+            statement.command is None
+            and not statement.calls
+            and statement.returning is None
+            and statement.kind is StatementClass.WRITE
         )
 
     def with_limits(self, parameters: Sequence[Parameter]) -> Sequence[Parameter]:

@@ -23,6 +23,7 @@ from gateway.postgres.types import (
     INTERVAL,
     TIMESTAMP,
     TIMESTAMPTZ,
+    VECTORS,
     PgType,
 )
 
@@ -36,6 +37,8 @@ _QUOTED = r'(?i)[{},"\\\s]|^$|^null$'
 
 def text_cells(values: pa.Array, kind: PgType, sql_type: str, zone: str) -> pa.Array:
     """Returns the cells of a column with the type `kind` as texts; `sql_type` and `zone` are Spark's."""
+    if kind in VECTORS:
+        return _joined(values, values.flatten().cast(pa.string()), " ")
     if kind.element is not None:
         return _arrays(values, kind.element, sql_type, zone)
     if pa.types.is_string(values.type) and kind.oid != INTERVAL.oid:
@@ -145,10 +148,13 @@ def _arrays(values: pa.Array, element: PgType, sql_type: str, zone: str) -> pa.A
     if pc.any(is_quoted).as_py():
         escaped = pc.replace_substring(pc.replace_substring(texts, "\\", "\\\\"), '"', '\\"')
         texts = pc.if_else(is_quoted, pc.binary_join_element_wise('"', escaped, '"', ""), texts)
-    texts = texts.fill_null("NULL")
+    return pc.binary_join_element_wise("{", _joined(values, texts.fill_null("NULL"), ","), "}", "")
+
+
+def _joined(values: pa.Array, texts: pa.Array, separator: str) -> pa.Array:
+    """Returns the texts of each list's elements in one text."""
     sizes = pc.list_value_length(values).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = np.zeros(len(values) + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])
-    joined = pc.binary_join(pa.ListArray.from_arrays(pa.array(offsets), texts), ",")
-    found = pc.binary_join_element_wise("{", joined, "}", "")
+    found = pc.binary_join(pa.ListArray.from_arrays(pa.array(offsets), texts), separator)
     return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.string())) if values.null_count else found

@@ -70,9 +70,12 @@ def array_of(element: PgType) -> PgType:
     return PgType(f"_{element.name}", element.array_oid, 0, modifier=element.modifier, element=element)
 
 
+# Arrays of the system catalog, with a text format of their own.
+VECTORS = (PgType("int2vector", 22, 1006, element=INT2), PgType("oidvector", 30, 1013, element=OID))
+
 # By object id, with the array types.
 TYPES: Mapping[int, PgType] = MappingProxyType(
-    {one.oid: one for one in _ALL} | {one.array_oid: array_of(one) for one in _ALL if one.array_oid}
+    {one.oid: one for one in (*_ALL, *VECTORS)} | {one.array_oid: array_of(one) for one in _ALL if one.array_oid}
 )
 
 _SCALARS: Mapping[str, PgType] = MappingProxyType(

@@ -1,9 +1,9 @@
 """Runs clients' own test suites, unmodified, against a server: `python -m tests.clients.suites FOLDER [SUITE …]`.
 
 FOLDER has checkouts under their repository names: databricks-sqlalchemy, PyHive, dbt-adapters, dbt-databricks,
-databricks-sql-python, databricks-sql-nodejs, and of ADBC's drivers spark and driverbase-go. Suites without a checkout
-or their program (Go, npx) are left out; impyla's package includes its own. Dependencies are installed from PyPI, npm
-and Go's module proxy.
+databricks-sql-python, databricks-sql-nodejs, sqlalchemy, psycopg, asyncpg, and of ADBC's drivers spark and
+driverbase-go. Suites without a checkout or their program (Go, npx) are left out; impyla's package includes its own.
+Dependencies are installed from PyPI, npm and Go's module proxy.
 
 Prints a table with passed, failed, and skipped tests for each suite, and stores the suites' output in
 `.clients/reports`. The suites also test features that only their own servers have, so `known_failures` lists each
@@ -69,7 +69,7 @@ _TABLES = (  # from PyHive's scripts/make_*.sh; Spark has no union
     "CREATE SCHEMA pyhive_test_database",
     "CREATE TABLE pyhive_test_database.dummy_table (a INT)",
     "CREATE SCHEMA sqlalchemy_suite",
-    "CREATE SCHEMA test_schema",
+    "CREATE SCHEMA test_schema",  # of both suites of SQLAlchemy
     "CREATE SCHEMA local_suite",
     "CREATE SCHEMA e2e_suite",
     "CREATE TABLE e2e_suite.listed (a INT)",
@@ -84,23 +84,28 @@ Outcomes = dict[str, tuple[str, str]]
 
 @dataclass(frozen=True)
 class Started:
-    """The suites' server; both ports accept TLS too. `external` is a root for external tables."""
+    """The suites' server; its ports accept TLS too. `external` is a root for external tables."""
 
     thrift_port: int
     http_port: int
+    postgres_port: int
     certificate: Path
     external: Path
 
 
 @dataclass(frozen=True)
 class Run:
-    """A suite's run: its folder, pytest's arguments or a command with the reader of its report, and variables."""
+    """A suite's run: its folder, pytest's arguments or a command with the reader of its report, and variables.
+
+    `uses_cache`: its tests use pytest's cache.
+    """
 
     folder: Path
     arguments: tuple[str, ...]
     variables: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     read: Callable[[str], Outcomes] | None = None
+    uses_cache: bool = False
 
 
 @dataclass(frozen=True)
@@ -241,6 +246,31 @@ def _adbc(checkout: Path, environment: Path, server: Started) -> Run:
     return Run(module, (), variables, ("go", "test", "-json", "-count=1", "."), go_outcomes)
 
 
+def _sqlalchemy(checkout: Path, environment: Path, server: Started) -> Run:
+    uri = f"postgresql+psycopg://me:any@127.0.0.1:{server.postgres_port}/{_POSTGRES_DATABASE}"
+    # These tables have indexes, UNIQUE constraints and temporary tables, so that each of 600 tests fails at its start.
+    left_out = ("-k", "not ComponentReflectionTest_")
+    options = ("-p", "gateway_sqlalchemy", "--maxfail=0", "--timeout", str(TEST_S), *left_out)
+    return Run(checkout, (*options, "test/dialect/test_suite.py", "--dburi", uri))
+
+
+def _psycopg(checkout: Path, environment: Path, server: Started) -> Run:
+    address = f"host=127.0.0.1 port={server.postgres_port} user=me dbname={_POSTGRES_DATABASE}"
+    # The asynchronous tests are generated from the others; the pool and CockroachDB have suites of their own.
+    left_out = ("--ignore=tests/pool", "--ignore=tests/crdb", "--ignore-glob=*_async.py")
+    marks = ("-m", "not slow and not timing and not mypy", "--timeout", "60")
+    return Run(checkout, (*marks, *left_out, "tests", "--test-dsn", address), uses_cache=True)
+
+
+def _asyncpg(checkout: Path, environment: Path, server: Started) -> Run:
+    address = {"HOST": "127.0.0.1", "PORT": str(server.postgres_port), "USER": "me", "DATABASE": _POSTGRES_DATABASE}
+    # The checkout has the package's sources, without the compiled modules.
+    options = ("-c", os.devnull, "--import-mode=importlib", "--timeout", "60", "tests")
+    return Run(checkout, options, {"PYTHONSAFEPATH": "1"} | {f"PG{name}": value for name, value in address.items()})
+
+
+# PostgreSQL's dialect.
+_POSTGRES_DATABASE = "postgres:postgres"
 _USERS = {f"DBT_TEST_USER_{number}": f"user{number}" for number in (1, 2, 3)}
 _IN_PARALLEL = ("-n", "2", "--dist", "loadfile", "--timeout", str(TEST_S))
 _DATABRICKS = (
@@ -278,6 +308,9 @@ _CONNECTOR = (
     "pytz",
     "pybreaker",
 )
+_SQLALCHEMY = ("psycopg[binary]==3.3.4", "typing-extensions", "greenlet", "pytest", "pytest-timeout")
+_PSYCOPG = ("psycopg[binary]==3.3.4", "anyio", "pytest", "pytest-timeout")
+_ASYNCPG = ("asyncpg==0.31.0", "distro", "pytest", "pytest-timeout")
 SUITES = (
     Suite("SQLAlchemy's compliance suite", "databricks-sqlalchemy", "suites-databricks", _DATABRICKS, _compliance),
     Suite("databricks-sqlalchemy test_local", "databricks-sqlalchemy", "suites-databricks", _DATABRICKS, _local),
@@ -289,6 +322,9 @@ SUITES = (
     Suite("ADBC's Spark driver", "spark", "", (), _adbc, "go"),
     Suite("@databricks/sql", "databricks-sql-nodejs", "", (), _node, "npx"),
     Suite("dbt-databricks", "dbt-databricks", "suites-dbt-databricks", _DBT_DATABRICKS, _dbt_databricks),
+    Suite("SQLAlchemy's PostgreSQL dialect", "sqlalchemy", "suites-sqlalchemy", _SQLALCHEMY, _sqlalchemy),
+    Suite("psycopg", "psycopg", "suites-psycopg", _PSYCOPG, _psycopg),
+    Suite("asyncpg", "asyncpg", "suites-asyncpg", _ASYNCPG, _asyncpg),
 )
 
 
@@ -304,7 +340,8 @@ def _outcomes(suite: Suite, checkouts: Path, server: Started) -> tuple[Outcomes,
     run = suite.run(checkouts / (suite.checkout or ""), environment, server)
     result = REPORTS / f"{suite.file_name}.json"
     result.unlink(missing_ok=True)
-    options = ("-q", "--tb=short", "--rootdir=.", "-p", "no:cacheprovider", "-p", "gateway_outcomes")
+    cache = () if run.uses_cache else ("-p", "no:cacheprovider")
+    options = ("-q", "--tb=short", "--rootdir=.", *cache, "-p", "gateway_outcomes")
     command = run.command or (str(environment / "python"), "-m", "pytest", *options, *run.arguments)
     variables = {"PYTHONPATH": str(PLUGINS), "GATEWAY_OUTCOMES": str(result)}
     printed = REPORTS / f"{suite.file_name}.txt"
@@ -422,7 +459,7 @@ def _started(folder: Path, thrift_port: int) -> Iterator[Started]:
     certificate = make_certificate(folder)
     server = ServerProcess(
         folder,
-        *(str(folder / "lake"), "--thrift-port", str(thrift_port), "--http-port", "0"),
+        *(str(folder / "lake"), "--thrift-port", str(thrift_port), "--http-port", "0", "--postgres-port", "0"),
         GATEWAY_LAKE_ALLOWED_ROOTS=f'["{folder}/external"]',
         GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
         GATEWAY_SERVER_TLS_KEY=str(certificate.key),
@@ -430,7 +467,7 @@ def _started(folder: Path, thrift_port: int) -> Iterator[Started]:
     try:
         ports = server.ports()
         _make_tables(ports["thrift"])
-        yield Started(ports["thrift"], ports["http"], certificate.certificate, folder / "external")
+        yield Started(ports["thrift"], ports["http"], ports["postgres"], certificate.certificate, folder / "external")
     finally:
         server.popen.send_signal(signal.SIGTERM)
         server.end()

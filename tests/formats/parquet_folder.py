@@ -473,7 +473,15 @@ class FolderFormat:
         assert isinstance(snapshot, FolderSnapshot)
         return FolderTransaction(snapshot.table_root, snapshot, snapshot.definition, description)
 
-    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
+    def changes(
+        self,
+        snapshot: TableSnapshot,
+        start: Bound,
+        end: Bound | None,
+        *,
+        allow_outside: bool,
+        requires_feed: bool = True,
+    ) -> TableChanges:
         raise StatementNotSupported("The change data feed of a folder table")
 
 

@@ -92,11 +92,17 @@ class ChangeFeed:
 
 
 def load_change_feed(
-    table: Snapshot, times: CommitTimes, versions: range, load: Callable[[int], Snapshot]
+    table: Snapshot,
+    times: CommitTimes,
+    versions: range,
+    load: Callable[[int], Snapshot],
+    *,
+    requires_feed: bool = True,
 ) -> ChangeFeed:
     """Returns the change feed of a range of versions ("Add CDC File"): change files, and data files of other versions.
 
-    `table` is the newest snapshot, `times` are its commits' times, `load` returns older snapshots. Raises
+    `table` is the newest snapshot, `times` are its commits' times, `load` returns older snapshots. Without
+    `requires_feed` the versions only add files, which are their changes whether or not a feed is enabled. Raises
     `ChangeDataMissing`, `IncompatibleSchemaChange`, `IncompatibleDataSchema`, `UnsupportedReaderFeatures`,
     `UnsupportedTypeChange`, `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and the errors of
     `load_changes`.
@@ -107,13 +113,13 @@ def load_change_feed(
     if versions:
         changes = load_changes(table, versions[0], versions[-1], times)
         configs.append((versions[0], load(versions[0]).config))
-        _ensure_feed(versions, *configs[0])
+        _ensure_feed(versions, *configs[0], is_required=requires_feed)
         for change in changes:
             actions, (since, config) = change.actions, configs[-1]
             if change.version > since and (actions.metadata or actions.protocol):
                 metadata, protocol = actions.metadata or config.metadata, actions.protocol or config.protocol
                 configs.append((change.version, DeltaConfig.of(config.table, protocol, metadata)))
-                _ensure_feed(versions, *configs[-1])
+                _ensure_feed(versions, *configs[-1], is_required=requires_feed)
             # The first version's own schema change: its removed files have the schema
             # before it.
             elif change.version == since:
@@ -137,9 +143,9 @@ def load_change_feed(
     )
 
 
-def _ensure_feed(versions: range, version: int, config: DeltaConfig) -> None:
+def _ensure_feed(versions: range, version: int, config: DeltaConfig, *, is_required: bool) -> None:
     config.ensure_supported(TableOperation.CDF_READ)
-    if not config.get(CHANGE_DATA_FEED):
+    if is_required and not config.get(CHANGE_DATA_FEED):
         raise ChangeDataMissing(config.table, versions[0], versions[-1], version)
 
 

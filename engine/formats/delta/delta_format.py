@@ -133,12 +133,22 @@ class DeltaFormat:
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> Transaction:
         return Transaction.on(delta_snapshot(snapshot), description, table=label)
 
-    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
+    def changes(
+        self,
+        snapshot: TableSnapshot,
+        start: Bound,
+        end: Bound | None,
+        *,
+        allow_outside: bool,
+        requires_feed: bool = True,
+    ) -> TableChanges:
         """Loads the change data feed. Raises like `resolve_range` and `load_change_feed`."""
         table = delta_snapshot(snapshot, "table_changes")
         times = load_commit_times(table)
         versions = resolve_range(times, start, end, allow_outside=allow_outside)
-        return load_change_feed(table, times, versions, lambda version: self.read(table.table_root, version))
+        return load_change_feed(
+            table, times, versions, lambda version: self.read(table.table_root, version), requires_feed=requires_feed
+        )
 
 
 @dataclass(frozen=True, slots=True)

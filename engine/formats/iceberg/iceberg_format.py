@@ -331,7 +331,13 @@ class IcebergFormat:
         return RestMetadataStore(at=at, open=opened, clock=self._clock, folder=snapshot.metadata.location)
 
     def changes(
-        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool
+        self,
+        snapshot: TableSnapshot,
+        start: Bound,
+        end: Bound | None,
+        *,
+        allow_outside: bool,
+        requires_feed: bool = True,
     ) -> IcebergChanges:
         """Loads changes like `load_changes`."""
         assert isinstance(snapshot, IcebergSnapshot)

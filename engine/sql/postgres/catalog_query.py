@@ -244,7 +244,7 @@ class _Rewriter:
                 found = self._relation(node, scope)
             case exp.Table() | exp.Unnest():
                 found = self._call(node, scope)
-            case exp.Subquery() if isinstance(node.unnest(), exp.Table):  # joins in parentheses
+            case exp.Subquery() if _has_joins(node.this):
                 node.set("this", self._source(node.this, scope))
                 found = node
             case exp.Subquery():
@@ -320,6 +320,13 @@ class _Rewriter:
             query.set("from_", exp.From(this=exp.Table(this=target)))
         subquery = exp.Subquery(this=query)
         return exp.Lateral(this=subquery, alias=exp.TableAlias(this=exp.Identifier(this=shown, quoted=True)))
+
+
+def _has_joins(node: exp.Expr) -> bool:
+    """Returns True for what parentheses around joins contain: a relation, or a query that has a name or is joined."""
+    if isinstance(node, exp.Subquery):
+        return bool(node.alias or node.args.get("joins")) or _has_joins(node.this)
+    return isinstance(node, exp.Table)
 
 
 def _renamed(columns: Sequence[tuple[str, str]], names: Sequence[str]) -> Columns:

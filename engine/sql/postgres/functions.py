@@ -13,6 +13,8 @@ _NOW = "current_timestamp()"
 
 TEMPLATES: Mapping[str, Mapping[int, str]] = {
     "log": {1: "log10(_1)", 2: "log(_1, _2)"},
+    # Spark's chr has the remainder of a division by 256.
+    "chr": {1: "decode(unhex(lpad(hex(CAST(_1 AS BIGINT)), 8, '0')), 'UTF-32')"},
     "strpos": {2: "instr(_1, _2)"},
     "substring": {
         2: "substring(_1, greatest(_2, 1))",

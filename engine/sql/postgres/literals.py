@@ -96,6 +96,29 @@ def similar_pattern(pattern: str) -> str:
     return f"(?s)^(?:{''.join(made.get(char, char) for char in pattern)})$"
 
 
+_ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^{},"\\]*[^{},"\\\s]))\s*(,|\Z)', re.DOTALL)
+
+
+def array_members(text: str) -> list[str | None] | None:
+    """Returns the elements in the text of an array with one dimension; None for another text."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    inner, place = text[1:-1], 0
+    members: list[str | None] = []
+    while place < len(inner) or (members and inner.endswith(",")):
+        found = _ELEMENT.match(inner, place)
+        if found is None:
+            return None
+        quoted, plain, place = found[1], found[2], found.end()
+        if quoted is not None:
+            members.append(re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL))
+        else:
+            members.append(None if plain.upper() == "NULL" else plain)
+        if not found[3]:
+            break
+    return members
+
+
 def date_pattern(text: str) -> str | None:
     """Returns Java's pattern for a date format; None if it has parts that Java does not have, or is a number's."""
     made, place = "", 0

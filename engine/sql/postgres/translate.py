@@ -66,7 +66,11 @@ def _statement_text(text: str, tokens: list[Token]) -> SourceText:
         return _change_text(text, tokens)
     if words[:1] not in (["INSERT"], ["CREATE"], ["EXPLAIN"]):
         return _with_names(text, tokens)
-    begins = (place for place, word in enumerate(words) if place and word in ("SELECT", "VALUES", "WITH"))
+    begins = (
+        place
+        for place, word in enumerate(words)
+        if place and word in ("SELECT", "VALUES", "WITH") and (word != "VALUES" or words[place - 1] != "DEFAULT")
+    )
     begin = next(begins, None)
     if begin is None or tokens[begin].token_type == TokenType.IDENTIFIER:
         return _with_names(text, tokens)
@@ -112,6 +116,11 @@ def _with_names(text: str, tokens: list[Token], source: str | None = None) -> So
             done = token.end + 1
     pieces.append(slice_text(source, done, len(text)))
     return join_texts(pieces)
+
+
+def _has_ties(fetch: exp.Fetch) -> bool:
+    options = fetch.args.get("limit_options")
+    return options is not None and bool(options.args.get("with_ties"))
 
 
 class _Translator:
@@ -167,6 +176,9 @@ class _Translator:
             self._expressions.refuse_at("FOR UPDATE and FOR SHARE", _lock_offset(self._source_text))
         if select.args.get("into") is not None:
             self._expressions.refuse("SELECT INTO", select.args["into"], "Use CREATE TABLE … AS.")
+        limit = select.args.get("limit")
+        if isinstance(limit, exp.Fetch) and _has_ties(limit):
+            self._expressions.refuse("FETCH … WITH TIES", limit, "Use rank() in a subquery, and a condition on it.")
 
     def _label(self, query: exp.Expr, *, is_top: bool) -> None:
         """Names the columns of a query as PostgreSQL does."""

@@ -12,7 +12,14 @@ from sqlglot import exp
 
 from catalog.conditions import PostgresNotSupported
 from engine.sql.postgres.functions import FIELDS, REFUSED, REFUSED_PREFIXES, TEMPLATES
-from engine.sql.postgres.literals import date_pattern, interval_sql, java_pattern, similar_pattern, unescape
+from engine.sql.postgres.literals import (
+    array_members,
+    date_pattern,
+    interval_sql,
+    java_pattern,
+    similar_pattern,
+    unescape,
+)
 from engine.sql.postgres.reader import last_name, start_of
 from engine.sql.postgres.templates import call, fill
 from engine.sql.postgres.types import type_name
@@ -165,7 +172,7 @@ class ExpressionTranslator:
                 return exp.Not(this=exp.In(this=node.this, query=query))
             self.refuse("ANY and ALL over a query with this operator", node, "Compare with min or max of the query.")
         if isinstance(inner, exp.Literal) and inner.is_string:
-            inner = _array_of_text(inner.name)
+            inner = self._array_of_text(inner.name, node)
         variable = exp.Identifier(this=_ITEM)
         body = type(node)(this=node.this.copy(), expression=exp.Column(this=variable.copy()))
         name = "exists" if isinstance(right, exp.Any) else "forall"
@@ -232,8 +239,14 @@ class ExpressionTranslator:
         target = _CASTS.get(inner) or ("DECIMAL(38, 10)" if inner == "numeric" else None)
         if target is None:
             self.refuse(f"The type {inner}[]", node)
-        value = node.this if text is None else _array_of_text(text)
+        value = node.this if text is None else self._array_of_text(text, node)
         return _cast_to(value, f"ARRAY<{target}>")
+
+    def _array_of_text(self, text: str, node: exp.Expr) -> exp.Expr:
+        members = array_members(text)
+        if members is None:
+            self.refuse("The text of an array with bounds or several dimensions", node)
+        return call("array", *(exp.Null() if one is None else exp.Literal.string(one) for one in members))
 
     def _interval(self, node: exp.Interval) -> exp.Expr:
         unit = node.args.get("unit")
@@ -274,10 +287,10 @@ class ExpressionTranslator:
     def _json(self, node: exp.Expr) -> exp.Expr:
         path = node.expression
         if isinstance(node, exp.JSONBExtractScalar):
-            members = _members(path.name) if isinstance(path, exp.Literal) and path.is_string else None
-            if members is None:
+            members = array_members(path.name) if isinstance(path, exp.Literal) and path.is_string else None
+            if members is None or None in members:
                 self.refuse("The operator #>> with a path that is no constant", node)
-            steps = "".join(f"[{one}]" if one.isdecimal() else f".{one}" for one in members)
+            steps = "".join(f"[{one}]" if one.isdecimal() else f".{one}" for one in members if one is not None)
         else:
             found = _json_steps(path)
             if found is None:
@@ -527,17 +540,6 @@ def _distinct_arguments(node: exp.Expr) -> list[exp.Expr]:
     if order is not None and others:
         others[-1] = exp.Order(this=others[-1], expressions=order.expressions)
     return [exp.Distinct(expressions=[value]), *others]
-
-
-def _members(text: str) -> list[str] | None:
-    if not (text.startswith("{") and text.endswith("}")):
-        return None
-    return [part.strip().strip('"') for part in text[1:-1].split(",")] if text != "{}" else []
-
-
-def _array_of_text(text: str) -> exp.Expr:
-    members = _members(text) or []
-    return call("array", *(exp.Null() if one == "NULL" else exp.Literal.string(one) for one in members))
 
 
 def _json_steps(path: exp.Expr) -> str | None:

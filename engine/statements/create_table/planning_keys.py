@@ -1,7 +1,8 @@
 """Declared primary and foreign keys: resolves names, checks columns, and names each key.
 
 A primary key's columns become NOT NULL in CREATE TABLE, as in Databricks, and must already be NOT NULL in ALTER TABLE.
-A foreign key references another table's primary key, or its own, with columns of the same types.
+A foreign key references another table's primary key, or its own, with columns of the same types, or of any integral
+types.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from engine.tables.definition_changes import DropConstraint
 from engine.tables.keys import ForeignKey, ForeignKeyDef, KeyDef, PrimaryKey, PrimaryKeyDef, TableKey, primary_key
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type
+
+_INTEGRAL_TYPES = frozenset({"tinyint", "smallint", "int", "bigint"})
 
 
 def with_not_nulls(schema: StructType, keys: Iterable[KeyDef]) -> StructType:
@@ -147,7 +150,9 @@ def _foreign(
     if len(columns) != len(parent_columns):
         raise mismatch(f"its primary key has {len(parent_columns)} columns, the foreign key {len(columns)}")
     for column, its in zip(columns, parent_columns, strict=True):
-        if column_sql_type(column) != column_sql_type(its):
+        # A key of an identity column is BIGINT, whatever integral type its clients use for references.
+        are_integral = {column_sql_type(column), column_sql_type(its)} <= _INTEGRAL_TYPES
+        if not are_integral and column_sql_type(column) != column_sql_type(its):
             types = f"{column.name} is {column_sql_type(column)}, {its.name} is {column_sql_type(its)}"
             raise mismatch(f"{types}, and types have to be the same")
     return ForeignKey(

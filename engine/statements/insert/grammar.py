@@ -53,6 +53,7 @@ _BEFORE_OPERAND = frozenset(
 _SET_OPERATIONS = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT})
 _AFTER_INSERT = frozenset({"INTO", "OVERWRITE", "WITH"})
 _END = Token(TokenType.SENTINEL, "")
+_DEFAULT_ROW = "VALUES (DEFAULT)"
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
@@ -108,7 +109,8 @@ def _read_insert(cursor: Cursor, led_by: Span | None) -> Insert:
         raise cursor.fail("REPLACE is expected: only with it the table of an INSERT has another name")
     if isinstance(replace, ReplaceOn):
         replace = dataclasses.replace(replace, source_alias=cursor.take_alias_at_end())
-    source = _read_source(cursor, led_by)
+    has_only_defaults = not (by_name or columns or replace or partition) and cursor.take("DEFAULT", "VALUES")
+    source = _read_defaults(cursor) if has_only_defaults else _read_source(cursor, led_by)
     return Insert(
         table_parts=table,
         source=source,
@@ -121,6 +123,7 @@ def _read_insert(cursor: Cursor, led_by: Span | None) -> Insert:
         replace=replace,
         schema_evolution=schema_evolution,
         defaults=_defaults(source),
+        has_only_defaults=has_only_defaults,
     )
 
 
@@ -176,6 +179,12 @@ def _read_source(cursor: Cursor, led_by: Span | None) -> Query:
     tail = cursor.text[cursor.offset : cursor.read_rest()[-1].end + 1]
     text = leading_words + _NOT_NEWLINE.sub(" ", clause) + tail
     return parse_query(Cursor(text, tokenize(text)))
+
+
+def _read_defaults(cursor: Cursor) -> Query:
+    """Returns the row of DEFAULT VALUES."""
+    cursor.ensure_done()
+    return parse_query(Cursor(_DEFAULT_ROW, tokenize(_DEFAULT_ROW)))
 
 
 def _defaults(source: Query) -> Defaults:

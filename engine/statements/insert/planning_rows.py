@@ -68,12 +68,20 @@ def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> Write
     return WritePlan(
         table=table.label,
         config=table.snapshot.table_config,
-        insert_columns=statement.columns,
+        insert_columns=_default_column(table) if statement.has_only_defaults else statement.columns,
         static_partitions=MappingProxyType(static_partitions),
         replaces=None if own is None else own.text,
         removes=statement.overwrite or statement.replace is not None,
         arrangement=None if statement.source.relations else LiteralRows(),
     )
+
+
+def _default_column(table: BoundTable) -> tuple[str, ...]:
+    """Returns a column for the DEFAULT of DEFAULT VALUES: the first one that is not computed, if there is one."""
+    config = table.snapshot.table_config
+    fields = table.snapshot.schema.fields
+    given = (field for field in fields if not is_identity(field) and field.name not in config.generations)
+    return (next(given, fields[0]).name,)
 
 
 def find_defaults(rows: WritePlan, statement: Insert) -> DefaultValues:

@@ -60,7 +60,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         Insert,
         "INSERT",
         syntax="INSERT [WITH SCHEMA EVOLUTION] {INTO | OVERWRITE} [TABLE] table [PARTITION (…)] [BY NAME | (columns)] "
-        "[REPLACE {WHERE condition | USING (columns) | ON condition}] {query | VALUES …}",
+        "[REPLACE {WHERE condition | USING (columns) | ON condition}] {query | VALUES … | DEFAULT VALUES}",
         example="INSERT INTO orders (id, total) VALUES (1, 9.90)",
         bind=bind_insert,
         required_privileges=require_insert,

@@ -64,7 +64,8 @@ class Defaults:
 class Insert(Statement):
     """`INSERT [WITH SCHEMA EVOLUTION] INTO|OVERWRITE t [PARTITION …] [BY NAME | (columns)] [REPLACE …] query`
 
-    `source` has its own text; a WITH clause before INSERT is part of it.
+    `source` has its own text; a WITH clause before INSERT is part of it. With `has_only_defaults` (DEFAULT VALUES) it
+    is one row with one DEFAULT, for a column that the planner chooses.
     """
 
     table_parts: tuple[str, ...]
@@ -78,6 +79,7 @@ class Insert(Statement):
     replace: ReplaceWhere | ReplaceUsing | ReplaceOn | None = None
     schema_evolution: bool = False
     defaults: Defaults = Defaults()
+    has_only_defaults: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

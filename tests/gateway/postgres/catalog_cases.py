@@ -118,11 +118,11 @@ def _answer(connection: psycopg.Connection[Any], case: CatalogCase, original: Ca
             cursor.execute(case.text.encode(), case.parameters)
         except psycopg.Error as error:
             return {"error": error.sqlstate}
-        columns = [[column.name, column.type_code] for column in cursor.description or ()]
+        columns = [(column.name, column.type_code) for column in cursor.description or ()]
         rows = cursor.fetchall()
     answer: dict[str, Any] = {"columns": columns}
     if _is_about_users(original) and len(rows) <= _ROWS_MAX:
-        answer["rows"] = comparable(rows, [column.type_code for column in cursor.description or ()])
+        answer["rows"] = comparable(rows, [oid for _, oid in columns])
     return answer
 
 

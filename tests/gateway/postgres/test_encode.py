@@ -16,7 +16,7 @@ from engine.runtime.results import sql_field
 from gateway.postgres.binary_cells import numeric_bytes
 from gateway.postgres.encode import LineFormat, RowEncoder
 from gateway.postgres.parameters import parameter
-from gateway.postgres.types import columns_of, pg_type, spark_type
+from gateway.postgres.types import VECTORS, Column, columns_of, pg_type, spark_type
 
 
 def _cells(values: list[Any], arrow: pa.DataType, sql_type: str, form: int, zone: str = "UTC") -> list[bytes | None]:
@@ -53,6 +53,17 @@ TEXTS: list[tuple[list[Any], pa.DataType, str, list[bytes]]] = [
 def test_text_of_each_type(values: list[Any], arrow: pa.DataType, sql_type: str, expected: list[bytes]) -> None:
     assert _cells([*values, None], arrow, sql_type, 0) == [*expected, None]
     assert _cells(values, arrow, sql_type, 0) == expected
+
+
+def test_vectors_of_the_system_catalog_have_spaces_between_numbers() -> None:
+    (vector, other) = VECTORS
+    rows = pa.table(
+        [pa.array([[1, 2], []], pa.list_(pa.int16())), pa.array([None, [8, 9]], pa.list_(pa.int64()))], ["a", "b"]
+    )
+    columns = [Column("a", vector, "array<smallint>"), Column("b", other, "array<bigint>")]
+    texts = RowEncoder(columns, [0, 0], "UTC").texts(rows)
+    assert [column.cast(pa.string()).to_pylist() for column in texts] == [["1 2", ""], [None, "8 9"]]
+    assert bytes(RowEncoder(columns, [1, 1], "UTC").data_rows(rows))[11:31] == struct.pack(">5i", 1, 0, 21, 2, 1)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from gateway.postgres.settings import Parameters
 from tests.gateway.arrow_engine import answer_of_rows
 from tests.gateway.http.conftest import eventually
 from tests.gateway.postgres.lab import Lab, Wire, cells, error_of, fields, kinds, opened, tags
@@ -456,3 +457,35 @@ def test_session_ends_with_its_connection(lab: Lab) -> None:
     with opened(lab.port):
         assert len(lab.registry.sessions()) == 1
     assert eventually(lambda: not lab.registry.sessions())
+
+
+@pytest.mark.parametrize(("text", "zone"), [("europe/BERLIN", "Europe/Berlin"), ("utc", "UTC"), ("+02:00", "+02:00")])
+def test_time_zone_has_the_spelling_of_its_name(text: str, zone: str) -> None:
+    parameters = Parameters()
+    parameters.set("timezone", text)
+    assert parameters.get("TimeZone") == zone
+
+
+def test_prepared_transactions_are_not_possible(wire: Wire) -> None:
+    assert cells(wire.query("SHOW max_prepared_transactions")) == [[b"0"]]
+
+
+def test_cursor_with_parameters(lab: Lab, wire: Wire) -> None:
+    lab.engine.answers["SELECT id FROM t WHERE b = :p1 AND c = :p2"] = answer_of_rows(2)
+    wire.query("BEGIN")
+    wire.prepare("DECLARE c CURSOR FOR SELECT id FROM t WHERE b = $1 AND c = $2", oids=(23,))
+    wire.bind(b"7", b"x")
+    wire.execute()
+    assert tags(wire.sync()) == ["DECLARE CURSOR"]
+    assert [row[0] for row in cells(wire.query("FETCH ALL c"))] == [b"0", b"1"]
+    (run,) = [run for run in lab.engine.runs if run.text.startswith("SELECT id")]
+    assert [(one.value, one.sql_type) for one in run.parameters] == [("7", "int"), ("x", "string")]
+
+
+def test_move_backward_past_the_first_row_returns_none(lab: Lab, wire: Wire) -> None:
+    wire.query("BEGIN")
+    wire.query("DECLARE c SCROLL CURSOR FOR ROWS 3")
+    assert tags(wire.query("FETCH 1 c")) == ["FETCH 1"]
+    assert tags(wire.query("MOVE BACKWARD 1 c")) == ["MOVE 0"]
+    assert tags(wire.query("FETCH BACKWARD ALL c")) == ["FETCH 0"]
+    assert tags(wire.query("FETCH ALL c")) == ["FETCH 3"]

@@ -331,3 +331,6 @@ select regexp_split_to_array('a1b2c', '[0-9]'), regexp_match('foobar', 'o(.)b')
 select random() >= 0 and random() < 1
 select now() > timestamp '2020-01-01', current_date > date '2020-01-01', localtimestamp > timestamp '2020-01-01'
 select current_timestamp > timestamptz '2020-01-01 00:00:00+00'
+select chr(8364) as euro, chr(128512) as face, chr(255) as y
+select ('{"a,b", c d ,NULL,"NULL","q\""}'::text[])[1] as one, cardinality('{"a,b",c}'::text[]) as two, cardinality('{}'::text[])
+select 'a,b' = any('{"a,b",c}') as found

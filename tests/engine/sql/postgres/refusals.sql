@@ -32,3 +32,6 @@ update numbers set a = 1 ^returning id
 create ^temp table x (a int)
 create ^temporary table x (a int)
 delete from numbers ^using events where numbers.id = events.id
+select ^'[0:1]={a,b}'::text[]
+select ^'{{1,2},{3,4}}'::int[]
+select id from numbers order by id fetch first ^2 rows with ties

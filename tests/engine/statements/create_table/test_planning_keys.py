@@ -49,6 +49,13 @@ KEYS: list[tuple[str, list[TableKey]]] = [
             ForeignKey(name="t_t_fk_2", columns=("c",), parent=OWN, parent_columns=("a",), rely=False),
         ],
     ),
+    (
+        "a BIGINT, b INT, PRIMARY KEY (a), FOREIGN KEY (b) REFERENCES t",
+        [
+            PrimaryKey(name="t_pk", columns=("a",), rely=False),
+            ForeignKey(name="t_t_fk", columns=("b",), parent=OWN, parent_columns=("a",), rely=False),
+        ],
+    ),
 ]
 
 
@@ -68,7 +75,7 @@ REFUSED = {
     "a INT, PRIMARY KEY (a, A)": "DUPLICATE_KEY_COLUMN",
     "a INT, FOREIGN KEY (a) REFERENCES t": "FOREIGN_KEY_MISMATCH",
     "a INT, b INT, PRIMARY KEY (a), FOREIGN KEY (b) REFERENCES t (b)": "FOREIGN_KEY_MISMATCH",
-    "a INT, b BIGINT, PRIMARY KEY (a), FOREIGN KEY (b) REFERENCES t": "FOREIGN_KEY_MISMATCH",
+    "a INT, b STRING, PRIMARY KEY (a), FOREIGN KEY (b) REFERENCES t": "FOREIGN_KEY_MISMATCH",
     "a INT, b INT, c INT, PRIMARY KEY (a), FOREIGN KEY (b, c) REFERENCES t": "FOREIGN_KEY_MISMATCH",
 }
 
