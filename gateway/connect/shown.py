@@ -57,13 +57,12 @@ class Show:
         else:
             body = self._vertical(names, lines) if self.vertical else self._table(names, lines)
         if self.vertical and not lines:
-            return "(0 rows)\n"
-        if self.is_html and not has_more:
-            return body
+            return "(0 rows)"
         if not has_more:
-            return f"{body}\n" if not self.vertical else body
+            return body
         noun = "row" if self.num_rows == 1 else "rows"
-        return f"{body}only showing top {self.num_rows} {noun}\n"
+        end = "\n" if self.is_html else ""  # clients print the text with a newline
+        return f"{body}only showing top {self.num_rows} {noun}{end}"
 
     def _cut(self, cell: str) -> str:
         if not 0 < self.truncate < len(cell):

@@ -176,7 +176,7 @@ def test_table_is_shown_and_explained(spark: SparkSession, capsys: pytest.Captur
     spark.table("people").orderBy("id").show(2)
     assert capsys.readouterr().out == (
         "+---+----+----------+\n| id|name|      born|\n+---+----+----------+\n|  1| ann|1990-01-02|\n"
-        "|  2| bob|      NULL|\n+---+----+----------+\nonly showing top 2 rows\n\n"
+        "|  2| bob|      NULL|\n+---+----+----------+\nonly showing top 2 rows\n"
     )
     spark.table("people").filter("id = 1").explain()
     assert f"`spark_catalog`.`{SCHEMA}`.`people`" in capsys.readouterr().out
