@@ -28,7 +28,12 @@ async def _serve(port: int, target: int, authority: Path, is_open: threading.Eve
 
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         target_reader, target_writer = await asyncio.open_connection("127.0.0.1", target, ssl=context)
-        await asyncio.gather(_pump(reader, target_writer), _pump(target_reader, writer))
+        pumps = [asyncio.create_task(_pump(reader, target_writer)), asyncio.create_task(_pump(target_reader, writer))]
+        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        for pump in pumps:
+            pump.cancel()
+        writer.close()
+        target_writer.close()
 
     server = await asyncio.start_server(connect, "127.0.0.1", port)
     is_open.set()
@@ -41,4 +46,3 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         while content := await reader.read(_BLOCK_BYTES):
             writer.write(content)
             await writer.drain()
-    writer.close()
