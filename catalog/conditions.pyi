@@ -3423,6 +3423,16 @@ class ConnectFeatureNotSupported(SqlError):
     advice: str
     def __init__(self, feature: str, advice: str = '') -> None: ...
 
+class PivotTooWide(SqlError):
+    """PIVOT_TOO_MANY_VALUES, SQLSTATE 54011"""
+    values_max: int
+    def __init__(self, values_max: int) -> None: ...
+
+class TransposeTooWide(SqlError):
+    """TRANSPOSE_EXCEED_ROW_LIMIT, SQLSTATE 54006"""
+    rows_max: int
+    def __init__(self, rows_max: int) -> None: ...
+
 class ConnectPlanInvalid(SqlError):
     """CONNECT_INVALID_PLAN, SQLSTATE 56K00"""
     reason: str

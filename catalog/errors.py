@@ -23,7 +23,7 @@ import re
 import tomllib
 from ast import literal_eval
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, Self
@@ -60,6 +60,8 @@ class Position:
     excerpt: str
     view: str = ""
     inside: str = ""
+    # The place in characters of the whole text, from 0.
+    offset: int = field(default=0, compare=False)
 
     @classmethod
     def in_text(cls, text: str, offset: int, view: str = "", inside: str = "") -> Self:
@@ -73,13 +75,25 @@ class Position:
         shown = line[shown_from : shown_from + _EXCERPT_CHARS_MAX].replace("\0", _NUL_SHOWN)
         mark = "".join("\t" if char == "\t" else " " for char in shown[: column - shown_from]) + "^"
         line_number = text.count("\n", 0, offset) + 1
-        return cls(line=line_number, column=column + 1, excerpt=f"{shown}\n{mark}", view=view, inside=inside)
+        excerpt = f"{shown}\n{mark}"
+        return cls(line=line_number, column=column + 1, excerpt=excerpt, view=view, inside=inside, offset=offset)
 
     def __str__(self) -> str:
         place = f"line {self.line}, column {self.column}"
         if self.view:
             return f"{place} of the view {self.view}"
         return f"{place} of the text of {self.inside}" if self.inside else place
+
+
+@dataclass(frozen=True, slots=True)
+class SparkError:
+    """What clients of Spark know of its exception: its Java class, the parameters of its message, and the text of the
+    expression that failed, if it is known.
+    """
+
+    java_class: str
+    parameters: Mapping[str, str]
+    fragment: str = ""
 
 
 class SqlError(Exception):
@@ -95,6 +109,8 @@ class SqlError(Exception):
     hint_template = ""
     signature = Signature()
     position: Position | None = None
+    # The exception of Spark that it translates; None if that is hidden, or if it is the gateway's own error.
+    spark: SparkError | None = None
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values)

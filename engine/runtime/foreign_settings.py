@@ -1,8 +1,9 @@
 """Settings without effect: settings of other programs, and Spark settings that can only be set at start.
 
 Clients send keys of their own (Airflow's `airflow.ctx.dag_id`, Impala's `idle_session_timeout`, Hive's variables). A
-key outside :data:`_RESERVED` is stored as text, which only `SET` and `${hivevar:…}` read. A reserved key may change
-answers or reach the machine, so it has to be one of the known settings. OpenSession makes an exception for
+key outside :data:`_RESERVED` is stored as text, which only `SET` and `${hivevar:…}` read, and so is one of
+:data:`_OF_CLIENTS`, which PySpark's client reads to convert rows. Another reserved key may change answers or reach the
+machine, so it has to be one of the known settings. OpenSession makes an exception for
 :data:`_WITHOUT_EFFECT`: connection profiles of dbt, Kyuubi and Livy carry the settings of a whole Spark application.
 """
 
@@ -11,6 +12,14 @@ from __future__ import annotations
 _RESERVED = (
     *("spark.", "delta.", "fs.", "hadoop.", "dfs.", "javax.", "java.", "env:", "system:"),
     "gateway.",  # a misspelled gateway setting must not be accepted silently
+)
+# Spark's settings that only change how PySpark creates DataFrames from Python's values, and shows them.
+_OF_CLIENTS = tuple(
+    f"spark.sql.{group}.".lower()
+    for group in (
+        *("execution.arrow", "execution.pandas", "execution.pyspark", "execution.pythonUDF", "execution.pythonUDTF"),
+        *("pyspark", "repl"),
+    )
 )
 _CORE = (
     *("acls", "admin", "app", "authenticate", "blockManager", "broadcast", "buffer", "checkpoint"),
@@ -45,7 +54,8 @@ FOREIGN_MAX = 200
 
 def is_reserved(key: str) -> bool:
     """Returns whether `key`, in any case, is empty or has a prefix under which only known settings are accepted."""
-    return not key or key.lower().startswith(_RESERVED)
+    folded = key.lower()
+    return not key or (folded.startswith(_RESERVED) and not folded.startswith(_OF_CLIENTS))
 
 
 def is_livy(key: str) -> bool:

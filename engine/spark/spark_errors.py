@@ -53,7 +53,7 @@ from catalog.conditions import (
     ViewTypeNotCast,
     ViewTypeNotUpCast,
 )
-from catalog.errors import Position, SqlError
+from catalog.errors import Position, SparkError, SqlError
 from engine.errors.disk_errors import is_read_failure, reported_storage_error
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.query.bodies import with_function_names
@@ -223,7 +223,16 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
         text = f"{text} Expression: {with_function_names(fragment)[:_FRAGMENT_MAX]}"
     failure = SparkFailure(*reported, restore_names(text, labels)[:_SHOWN_MAX], restore_names(advice, labels))
     failure.position = position
+    failure.spark = _spark_error(known, labels, with_fragment=position is not None)
     return failure
+
+
+def _spark_error(known: Mapping[str, Any], labels: Mapping[str, str], *, with_fragment: bool) -> SparkError:
+    parameters = {
+        name: restore_names(with_function_names(str(value)).partition(_QUOTED)[0], labels)[:_SHOWN_MAX]
+        for name, value in (known.get("parameters") or {}).items()
+    }
+    return SparkError(known["class"], parameters, (known.get("fragment") or "") if with_fragment else "")
 
 
 def _file_error(known: Mapping[str, Any], translation: Translation) -> SqlError:

@@ -21,9 +21,11 @@ from engine.statements.describe.statement import DescribeQuery
 from engine.statements.explain.statement import Explain
 from engine.types.schema import StructType, parse_data_type
 from engine.types.sql_types import column_sql_type, ddl_type
+from gateway.connect.computed import computed
 from gateway.connect.delta_details import with_details
 from gateway.connect.plans import described_query, operation_of, plan_of
 from gateway.connect.proto import pb2
+from gateway.connect.shown import SHOWN
 from gateway.connect.types import json_type, parse_ddl, tree_lines
 from gateway.sessions.session import Session
 from gateway.sessions.waiting import run_call
@@ -79,8 +81,8 @@ class Analysis:
 
     def schema_of(self, relation: pb2.Relation) -> pb2.DataType:
         """Returns a relation's columns as a struct."""
-        if relation.WhichOneof("rel_type") == "show_string":
-            return parse_ddl("show_string string")
+        if (form := relation.WhichOneof("rel_type")) in SHOWN:
+            return parse_ddl(f"{form} string")
         if relation.catalog.WhichOneof("cat_type") in _CREATES:  # the DataFrame of `createTable`
             table = getattr(relation.catalog, relation.catalog.WhichOneof("cat_type")).table_name
             named = pb2.Read.NamedTable(unparsed_identifier=table)
@@ -89,7 +91,8 @@ class Analysis:
         return json_type(json.loads(row["json_schema"]))
 
     def _relation(self, plan: pb2.Plan) -> pb2.Relation:
-        return with_details(_relation(plan), self.session, self.is_active)
+        relation = with_details(_relation(plan), self.session, self.is_active)
+        return computed(relation, self.session, self.is_active)
 
     def _explain(self, relation: pb2.Relation, mode: int) -> str:
         statement = Explain(mode=_MODES.get(mode, ExplainMode.SIMPLE), inner=described_query(relation))

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.errors import SqlError
@@ -20,12 +21,14 @@ from engine.sql.query.source_text import GeneratedText
 from engine.statements.describe.statement import DescribeQuery, DescribeTable
 from engine.statements.views.statement import CreateView, DropView
 from gateway.connect.catalog_calls import CatalogCalls
+from gateway.connect.computed import computed
 from gateway.connect.delta_details import with_details
 from gateway.connect.delta_tables import Change, checked_path, delta_change, delta_command
 from gateway.connect.inputs import name_parts, sql_input
 from gateway.connect.plans import Query, described_query, is_query, plan_of, query_of
 from gateway.connect.proto import pb2
 from gateway.connect.replies import Nothing, Reply, Rows, SqlResult
+from gateway.connect.rows import last_rows
 from gateway.connect.shown import Show, shown_result
 from gateway.connect.writes import Write, merge_text, write_of, write_v2_of
 from gateway.sessions.operation import Operation
@@ -51,6 +54,7 @@ class Statements:
         the steps before the statement.
         """
         operation = with_details(operation, self.session, self.is_active)
+        operation = computed(operation, self.session, self.is_active)
         if isinstance(operation, pb2.Relation):
             return self._rows(operation)
         kind = operation.WhichOneof("command_type")
@@ -78,12 +82,15 @@ class Statements:
     def _rows(self, relation: pb2.Relation) -> Started:
         rows = Rows(self.chunk_bytes)
         match relation.WhichOneof("rel_type"):
-            case "show_string":
-                show = Show.of(relation.show_string)
-                query = query_of(relation.show_string.input)
+            case "show_string" | "html_string" as form:
+                given = getattr(relation, form)
+                show, query = Show.of(given), query_of(given.input)
                 wanted = WantedResult(row_limit=show.rows_wanted)
                 shown = Rows(self.chunk_bytes, is_shown=True)
                 return self._execute(query, wanted, lambda stream: shown_result(show, stream)), shown
+            case "tail":
+                number = relation.tail.limit
+                return self._execute(query_of(relation.tail.input), WantedResult(), partial(last_rows, number)), rows
             case "catalog":
                 stream = CatalogCalls(self.session, self.is_active).answer(relation.catalog)
                 return self.session.answer(f"Catalog.{relation.catalog.WhichOneof('cat_type')}", stream), rows

@@ -25,7 +25,7 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
-from catalog.errors import SqlError
+from catalog.errors import Position, SqlError
 from gateway.connect.proto import pb2
 from gateway.observability.status import Failure, describe
 
@@ -56,6 +56,21 @@ _CONFLICTS = {
     "DELTA_CONCURRENT_WRITE": "ConcurrentWriteException",
     "DELTA_METADATA_CHANGED": "MetadataChangedException",
     "DELTA_PROTOCOL_CHANGED": "ProtocolChangedException",
+}
+
+# Simple names of Spark's own exceptions → the classes, which distinguish errors of one SQLSTATE.
+_SPARK_CLASSES: Mapping[str, tuple[str, ...]] = {
+    "SparkNumberFormatException": (_NUMBER, _ARGUMENT),
+    "SparkDateTimeException": (_DATE_TIME,),
+    "SparkArithmeticException": (_ARITHMETIC,),
+    "SparkRuntimeException": (_RUNTIME,),
+    "SparkArrayIndexOutOfBoundsException": (_INDEX,),
+    "SparkUnsupportedOperationException": (_UNSUPPORTED,),
+    "SparkIllegalArgumentException": (_ARGUMENT,),
+    "SparkUpgradeException": ("org.apache.spark.SparkUpgradeException",),
+    "ParseException": (_PARSE, _ANALYSIS),
+    "AnalysisException": (_ANALYSIS,),
+    "ExtendedAnalysisException": (_ANALYSIS,),
 }
 
 # The first row whose prefix matches the condition or the SQLSTATE applies.
@@ -114,7 +129,7 @@ def status_of(error: BaseException, details: ErrorDetails | None, *, has_run: bo
     """Returns the status; `details` keeps the parts that are too large for its headers."""
     failure = describe(error)
     parameters = _parameters(error)
-    classes = _classes(failure)
+    classes = _classes(error, failure)
     text = json.dumps(parameters)
     metadata = {
         "classes": json.dumps([*classes, "java.lang.Exception"]),
@@ -125,7 +140,7 @@ def status_of(error: BaseException, details: ErrorDetails | None, *, has_run: bo
         metadata["messageParameters"] = text
     is_long = len(failure.message) > _MESSAGE_MAX or len(text) > _PARAMETERS_MAX or failure.position is not None
     if is_long and details is not None:
-        metadata["errorId"] = details.add(_details(failure, parameters))
+        metadata["errorId"] = details.add(_details(error, failure, parameters))
     info = ErrorInfo(reason=classes[0], domain="org.apache.spark", metadata=metadata)
     status = Status(code=_code(failure, has_run=has_run), message=failure.message[:_MESSAGE_MAX])
     _add(status, info)
@@ -136,9 +151,9 @@ def status_of(error: BaseException, details: ErrorDetails | None, *, has_run: bo
     return status
 
 
-def _details(failure: Failure, parameters: Mapping[str, str]) -> pb2.FetchErrorDetailsResponse:
+def _details(error: BaseException, failure: Failure, parameters: Mapping[str, str]) -> pb2.FetchErrorDetailsResponse:
     found = pb2.FetchErrorDetailsResponse.Error(
-        error_type_hierarchy=[*_classes(failure), "java.lang.Exception"],
+        error_type_hierarchy=[*_classes(error, failure), "java.lang.Exception"],
         message=failure.message,
         spark_throwable=pb2.FetchErrorDetailsResponse.SparkThrowable(
             error_class=failure.condition,
@@ -146,17 +161,27 @@ def _details(failure: Failure, parameters: Mapping[str, str]) -> pb2.FetchErrorD
             message_parameters=parameters,
         ),
     )
-    if (position := failure.position) is not None:
-        found.spark_throwable.query_contexts.append(
-            pb2.FetchErrorDetailsResponse.QueryContext(
-                context_type=pb2.FetchErrorDetailsResponse.QueryContext.SQL,
-                object_type="VIEW" if position.view else "",
-                object_name=position.view,
-                fragment=position.excerpt.partition("\n")[0],
-                summary=f"{position}\n{position.excerpt}",
-            )
-        )
+    if failure.position is not None:
+        found.spark_throwable.query_contexts.append(_context(error, failure.position))
     return pb2.FetchErrorDetailsResponse(root_error_idx=0, errors=[found])
+
+
+def _context(error: BaseException, position: Position) -> pb2.FetchErrorDetailsResponse.QueryContext:
+    """Returns the place: the text of the expression if Spark's is what the user wrote, otherwise the line."""
+    line, _, caret = position.excerpt.partition("\n")
+    start, fragment = position.offset - (len(caret) - 1), line
+    if isinstance(error, SqlError) and error.spark is not None and error.spark.fragment:
+        if line.startswith(error.spark.fragment, len(caret) - 1):
+            start, fragment = position.offset, error.spark.fragment
+    return pb2.FetchErrorDetailsResponse.QueryContext(
+        context_type=pb2.FetchErrorDetailsResponse.QueryContext.SQL,
+        object_type="VIEW" if position.view else "",
+        object_name=position.view,
+        start_index=start,
+        stop_index=start + max(0, len(fragment) - 1),
+        fragment=fragment,
+        summary=f"{position}\n{position.excerpt}",
+    )
 
 
 def _add(status: Status, detail: Message) -> None:
@@ -165,7 +190,11 @@ def _add(status: Status, detail: Message) -> None:
     status.details.append(packed)
 
 
-def _classes(failure: Failure) -> tuple[str, ...]:
+def _classes(error: BaseException, failure: Failure) -> tuple[str, ...]:
+    if isinstance(error, SqlError) and error.spark is not None:
+        found = _SPARK_CLASSES.get(error.spark.java_class.rpartition(".")[2])
+        if found is not None:
+            return found
     for prefix, classes in _CLASSES:
         if failure.condition.startswith(prefix) or failure.sqlstate.startswith(prefix):
             return classes
@@ -182,4 +211,6 @@ def _code(failure: Failure, *, has_run: bool) -> int:
 def _parameters(error: BaseException) -> Mapping[str, str]:
     if not isinstance(error, SqlError):
         return {}
+    if error.spark is not None:
+        return error.spark.parameters
     return {name: str(getattr(error, name)) for name in error.signature.parameters}

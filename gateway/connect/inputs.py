@@ -20,6 +20,9 @@ from gateway.connect.proto import pb2
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.\s]+))\s*(?:\.|$)")
 _TABLE_FORMATS = frozenset({"delta", "iceberg"})
 _FILE_FORMATS = frozenset({"csv", "json", "orc", "parquet", "text"})
+# Options that Spark's readers ignore: those of its writers, and inferSchema for formats other than CSV.
+_IGNORED = {"csv": ("escapequotes", "quoteall")}
+_NOT_CSV = ("inferschema",)
 _VERSION, _TIMESTAMP = ("versionasof", "snapshot-id"), ("timestampasof",)
 _FEED = ("readchangefeed", "readchangedata")
 _BOUNDS = ("startingversion", "startingtimestamp", "endingversion", "endingtimestamp")
@@ -108,6 +111,8 @@ def _files_input(source: pb2.Read.DataSource) -> Input:
         if source.schema:
             raise ConnectFeatureNotSupported(f"A schema for the {kind} table at {paths[0]}", "Use select and cast.")
         return _table_input(f"{kind}.{quote(paths[0])}", options)
+    for ignored in _IGNORED.get(kind, _NOT_CSV):
+        options.pop(ignored, None)
     arguments = [text_literal(paths[0]), f"format => {text_literal(kind)}"]
     if source.schema:
         arguments.append(f"schema => {text_literal(source.schema)}")

@@ -6,13 +6,15 @@ its two binaries.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.variant_utils import VariantUtils
 
-from engine.runtime.results import sql_type_of
+from engine.runtime.results import ResultStream, sql_type_of
 from gateway.connect.proto import pb2
 from gateway.connect.types import field_type
 
@@ -52,6 +54,23 @@ def encode_rows(rows: pa.Table) -> bytes:
         writer.write_batch(batches[0] if batches else _empty_batch(schema))
     content: bytes = sink.getvalue().to_pybytes()
     return content
+
+
+def last_rows(number: int, stream: ResultStream) -> ResultStream:
+    """Returns the last rows of a stream, in their order; not more of them are in memory than one batch adds."""
+    return replace(stream, source=_last_batches(number, stream.batches()), on_close=stream.close, rows_made=None)
+
+
+def _last_batches(number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    last, rows = deque[pa.RecordBatch](), 0
+    for batch in batches:
+        last.append(batch)
+        rows += batch.num_rows
+        while rows - last[0].num_rows >= number and len(last) > 1:
+            rows -= last.popleft().num_rows
+    for batch in last:
+        yield batch.slice(max(0, rows - number))
+        rows -= batch.num_rows
 
 
 def split_chunks(data: bytes, chunk_bytes: int) -> Iterator[bytes]:

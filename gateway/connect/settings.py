@@ -1,18 +1,19 @@
 """The Config call: a session's settings, as SET and RESET change them.
 
-Clients also read settings of Spark by which they choose how to send and show data. `CLIENT_SETTINGS` contains the
-settings that no session of this server can change.
+Clients also read settings of Spark by which they choose how to send and show data. `CLIENT_SETTINGS` contains their
+defaults. A session can change those without effect on the server (`foreign_settings.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from catalog.conditions import ConnectPlanInvalid, SettingNotAvailable, SettingNotFound
+from catalog.conditions import ConnectPlanInvalid, InvalidSettingValue, SettingNotAvailable, SettingNotFound
 from catalog.errors import SqlError
-from engine.runtime.settings import SETTINGS, TIME_ZONE, find_setting
+from engine.runtime.settings import SETTINGS, TIME_ZONE, find_setting, is_foreign
 from engine.runtime.statement import Statement
 from engine.statements.session.statement import ResetSetting, SetSetting
 from gateway.connect.proto import pb2
@@ -27,6 +28,8 @@ CLIENT_SETTINGS: Mapping[str, str] = MappingProxyType(
         "spark.connect.session.planCompression.defaultAlgorithm": "NONE",
         "spark.sql.connect.serverStacktrace.enabled": "false",
         "spark.sql.pyspark.jvmStacktrace.enabled": "false",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.pyspark.fallback.enabled": "true",
         "spark.sql.execution.arrow.pyspark.selfDestruct.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
@@ -48,6 +51,7 @@ CLIENT_SETTINGS: Mapping[str, str] = MappingProxyType(
         "spark.sql.session.localRelationChunkSizeBytes": _LOCAL_BYTES,
         "spark.sql.session.localRelationChunkSizeRows": "10000000",
         "spark.sql.session.localRelationSizeLimit": _LOCAL_BYTES,
+        "spark.sql.sources.default": "delta",
         "spark.sql.timestampType": "TIMESTAMP_LTZ",
     }
 )
@@ -95,7 +99,8 @@ class Configuration:
                 self._set(operation.set, response)
             case "unset":
                 for key in operation.unset.keys:
-                    self._run(ResetSetting(key=key))
+                    with suppress(SettingNotAvailable):  # it has no value
+                        self._run(ResetSetting(key=key))
             case "get":
                 for key in operation.get.keys:
                     _add(response, key, self._required(key))
@@ -120,6 +125,8 @@ class Configuration:
 
     def _set(self, given: pb2.ConfigRequest.Set, response: pb2.ConfigResponse) -> None:
         for pair in given.pairs:
+            if not pair.HasField("value"):
+                raise InvalidSettingValue(pair.key, "None", "a value")
             try:
                 self._run(SetSetting(key=pair.key, value=pair.value))
             except SqlError as error:
@@ -165,7 +172,7 @@ def _canonical(key: str) -> str:
 
 
 def _is_modifiable(key: str) -> bool:
-    return key not in CLIENT_SETTINGS and _canonical(key).lower() in SETTINGS
+    return is_foreign(key) or (key not in CLIENT_SETTINGS and _canonical(key).lower() in SETTINGS)
 
 
 def _add(response: pb2.ConfigResponse, key: str, value: str | None) -> None:

@@ -1,10 +1,11 @@
-"""The text of `DataFrame.show()`, as Spark formats it. Pure."""
+"""The text of `DataFrame.show()`, and the HTML of notebooks, as Spark formats them. Pure."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 
 import pyarrow as pa
 
@@ -16,7 +17,8 @@ _CELL_CHARACTERS_MIN = 3
 _ELLIPSIS = "..."
 _FULL_WIDTH = frozenset("WF")
 _ESCAPES = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", "\b": "\\b", "\v": "\\v", "\a": "\\a"})
-_SHOWN = "show_string"
+# The relations with such a text, which are also the names of their columns.
+SHOWN = ("show_string", "html_string")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,15 @@ class Show:
 
     num_rows: int
     truncate: int
-    vertical: bool
+    vertical: bool = False
+    is_html: bool = False
 
     @classmethod
-    def of(cls, given: pb2.ShowString) -> Show:
-        return cls(max(0, min(given.num_rows, (1 << 31) - 16)), given.truncate, given.vertical)
+    def of(cls, given: pb2.ShowString | pb2.HtmlString) -> Show:
+        num_rows = max(0, min(given.num_rows, (1 << 31) - 16))
+        if isinstance(given, pb2.HtmlString):
+            return cls(num_rows, given.truncate, is_html=True)
+        return cls(num_rows, given.truncate, given.vertical)
 
     @property
     def rows_wanted(self) -> int:
@@ -46,13 +52,17 @@ class Show:
             for column, field in zip(rows.columns, rows.schema, strict=True)
         ]
         lines = list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
-        body = self._vertical(names, lines) if self.vertical else self._table(names, lines)
+        if self.is_html:
+            body = _html(names, lines)
+        else:
+            body = self._vertical(names, lines) if self.vertical else self._table(names, lines)
         if self.vertical and not lines:
-            return "(0 rows)\n"
+            return "(0 rows)"
         if not has_more:
-            return f"{body}\n" if not self.vertical else body
+            return body
         noun = "row" if self.num_rows == 1 else "rows"
-        return f"{body}only showing top {self.num_rows} {noun}\n"
+        end = "\n" if self.is_html else ""  # clients print the text with a newline
+        return f"{body}only showing top {self.num_rows} {noun}{end}"
 
     def _cut(self, cell: str) -> str:
         if not 0 < self.truncate < len(cell):
@@ -87,7 +97,18 @@ def shown_result(show: Show, stream: ResultStream) -> ResultStream:
     """Returns the one row that the client expects."""
     rows = pa.Table.from_batches(stream.batches(), stream.schema)
     text = show.text(rows, stream.time_zone)
-    return replace(small_result({_SHOWN: STRING}, [(text,)]), on_close=stream.close)
+    name = SHOWN[show.is_html]
+    return replace(small_result({name: STRING}, [(text,)]), on_close=stream.close)
+
+
+def _html(names: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [_html_row("th", names), *(_html_row("td", line) for line in lines)]
+    return f"<table border='1'>\n{''.join(rows)}</table>\n"
+
+
+def _html_row(tag: str, cells: Sequence[str]) -> str:
+    joined = f"</{tag}><{tag}>".join(map(escape, cells))
+    return f"<tr><{tag}>{joined}</{tag}></tr>\n"
 
 
 def _cells(column: pa.ChunkedArray, sql_type: str, time_zone: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Runs clients' own test suites, unmodified, against a server: `python -m tests.clients.suites FOLDER [SUITE …]`.
 
 FOLDER has checkouts under their repository names: databricks-sqlalchemy, PyHive, dbt-adapters, dbt-databricks,
-databricks-sql-python, databricks-sql-nodejs, sqlalchemy, psycopg, asyncpg, and of ADBC's drivers spark and
-driverbase-go. Suites without a checkout or their program (Go, npx) are left out; impyla's package includes its own.
+databricks-sql-python, databricks-sql-nodejs, sqlalchemy, psycopg, asyncpg, spark-connect-go, and of ADBC's drivers spark
+and driverbase-go. Suites without a checkout or their program (Go, npx) are left out; impyla's package includes its own.
 Dependencies are installed from PyPI, npm and Go's module proxy.
 
 Prints a table with passed, failed, and skipped tests for each suite, and stores the suites' output in
@@ -36,10 +36,11 @@ from pyhive import hive
 
 from tests.certificates import make_certificate
 from tests.clients.environments import client_environment
+from tests.clients.plain_forwarding import forward_plain
 from tests.paths import ROOT
 from tests.server_process import ServerProcess
 
-HIVE_PORT = 10000  # PyHive's suite has it in its text
+HIVE_PORT, SPARK_CONNECT_PORT = 10000, 15002  # the suites of PyHive and spark-connect-go have them in their texts
 SUITE_S = 7200
 WAREHOUSE = "/sql/1.0/warehouses/any"
 _SEPARATOR = "  # "
@@ -84,10 +85,13 @@ Outcomes = dict[str, tuple[str, str]]
 
 @dataclass(frozen=True)
 class Started:
-    """The suites' server; its ports accept TLS too. `external` is a root for external tables."""
+    """The suites' server; the port of Spark Connect takes TLS only, the others accept it too. `external` is a root for
+    external tables.
+    """
 
     thrift_port: int
     http_port: int
+    connect_port: int
     postgres_port: int
     certificate: Path
     external: Path
@@ -269,6 +273,15 @@ def _asyncpg(checkout: Path, environment: Path, server: Started) -> Run:
     return Run(checkout, options, {"PYTHONSAFEPATH": "1"} | {f"PG{name}": value for name, value in address.items()})
 
 
+def _spark_connect_go(checkout: Path, environment: Path, server: Started) -> Run:
+    # Its tests connect to a fixed port without TLS.
+    forward_plain(SPARK_CONNECT_PORT, server.connect_port, server.certificate)
+    # These use results of failed calls, which ends the suite: metadata of columns and watermarks are not supported.
+    left_out = "^(TestDataFrame_WithMetadata|TestDataFrame_WithWatermark)$"
+    command = ("go", "test", "-json", "-count=1", "-skip", left_out, "./internal/tests/integration/")
+    return Run(checkout, (), {"START_SPARK_CONNECT_SERVICE": "0", "GOTOOLCHAIN": "auto"}, command, go_outcomes)
+
+
 # PostgreSQL's dialect.
 _POSTGRES_DATABASE = "postgres:postgres"
 _USERS = {f"DBT_TEST_USER_{number}": f"user{number}" for number in (1, 2, 3)}
@@ -320,6 +333,7 @@ SUITES = (
     Suite("dbt-spark with Delta", "dbt-adapters", "suites-dbt-spark", _DBT_SPARK, _dbt_spark("databricks_cluster")),
     Suite("databricks-sql-connector", "databricks-sql-python", "suites-connector", _CONNECTOR, _connector),
     Suite("ADBC's Spark driver", "spark", "", (), _adbc, "go"),
+    Suite("spark-connect-go", "spark-connect-go", "", (), _spark_connect_go, "go"),
     Suite("@databricks/sql", "databricks-sql-nodejs", "", (), _node, "npx"),
     Suite("dbt-databricks", "dbt-databricks", "suites-dbt-databricks", _DBT_DATABRICKS, _dbt_databricks),
     Suite("SQLAlchemy's PostgreSQL dialect", "sqlalchemy", "suites-sqlalchemy", _SQLALCHEMY, _sqlalchemy),
@@ -463,11 +477,14 @@ def _started(folder: Path, thrift_port: int) -> Iterator[Started]:
         GATEWAY_LAKE_ALLOWED_ROOTS=f'["{folder}/external"]',
         GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
         GATEWAY_SERVER_TLS_KEY=str(certificate.key),
+        GATEWAY_SERVER_CONNECT_PORT="0",
     )
     try:
         ports = server.ports()
         _make_tables(ports["thrift"])
-        yield Started(ports["thrift"], ports["http"], ports["postgres"], certificate.certificate, folder / "external")
+        made = certificate.certificate
+        numbers = ports["thrift"], ports["http"], ports["connect"], ports["postgres"]
+        yield Started(*numbers, made, folder / "external")
     finally:
         server.popen.send_signal(signal.SIGTERM)
         server.end()

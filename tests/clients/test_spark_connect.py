@@ -13,8 +13,10 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.errors.exceptions.connect import (
     AnalysisException,
     ArithmeticException,
+    DateTimeException,
     NumberFormatException,
     ParseException,
+    SparkRuntimeException,
     UnsupportedOperationException,
 )
 from pyspark.sql.connect.session import SparkSession
@@ -174,7 +176,7 @@ def test_table_is_shown_and_explained(spark: SparkSession, capsys: pytest.Captur
     spark.table("people").orderBy("id").show(2)
     assert capsys.readouterr().out == (
         "+---+----+----------+\n| id|name|      born|\n+---+----+----------+\n|  1| ann|1990-01-02|\n"
-        "|  2| bob|      NULL|\n+---+----+----------+\nonly showing top 2 rows\n\n"
+        "|  2| bob|      NULL|\n+---+----+----------+\nonly showing top 2 rows\n"
     )
     spark.table("people").filter("id = 1").explain()
     assert f"`spark_catalog`.`{SCHEMA}`.`people`" in capsys.readouterr().out
@@ -280,6 +282,8 @@ ERRORS = {
     "SELECT nothing FROM people": (AnalysisException, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703"),
     "SELECT 1 / 0": (ArithmeticException, "DIVIDE_BY_ZERO", "22012"),
     "SELECT CAST('x' AS INT)": (NumberFormatException, "CAST_INVALID_INPUT", "22018"),
+    "SELECT CAST('x' AS BOOLEAN)": (SparkRuntimeException, "CAST_INVALID_INPUT", "22018"),
+    "SELECT CAST('x' AS DATE)": (DateTimeException, "CAST_INVALID_INPUT", "22018"),
 }
 
 
@@ -289,6 +293,25 @@ def test_error_has_its_class_condition_and_state(spark: SparkSession, text: str)
     with pytest.raises(kind) as caught:
         spark.sql(text).collect()
     assert (caught.value.getCondition(), caught.value.getSqlState()) == (condition, state)
+
+
+def test_error_has_sparks_parameters_and_the_text_of_its_expression(spark: SparkSession) -> None:
+    text = "SELECT id,\n 1 / (id - 1) AS x FROM people"
+    with pytest.raises(ArithmeticException) as caught:
+        spark.sql(text).collect()
+    (context,) = caught.value.getQueryContext()
+    assert context.fragment() == "1 / (id - 1)"
+    assert text[context.startIndex() : context.stopIndex() + 1] == context.fragment()
+    assert caught.value.getMessageParameters() == {"config": '"spark.sql.ansi.enabled"'}
+    with pytest.raises(AnalysisException) as unresolved:
+        spark.table("people").select("nothing").collect()
+    assert unresolved.value.getMessageParameters() == {"objectName": "`nothing`", "proposal": "`born`, `id`, `name`"}
+    with pytest.raises(AnalysisException, match="cartesian"):  # Spark has no condition with a name for it
+        spark.conf.set("spark.sql.crossJoin.enabled", "false")
+        try:
+            spark.range(1).join(spark.range(1).toDF("b")).collect()
+        finally:
+            spark.conf.unset("spark.sql.crossJoin.enabled")
 
 
 # A failing call → its condition, and the summary of its query context; None: it has none.
@@ -342,7 +365,7 @@ REJECTED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "jdbc": (lambda s: s.read.format("jdbc").option("url", "x").load().collect(), "jdbc"),
     "CSV": (lambda s: s.range(1).write.csv("/tmp/x"), "Writing the format csv"),
     "checkpoint": (lambda s: s.range(1).localCheckpoint(), "checkpoint"),
-    "crosstab": (lambda s: s.range(1).crosstab("id", "id").collect(), "crosstab"),
+    "observe": (lambda s: s.range(1).observe("o", F.count("id")).collect(), "observe"),
     "artifact": (lambda s: s.addArtifact(__file__, pyfile=True), "Sending artifacts"),
 }
 

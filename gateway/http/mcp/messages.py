@@ -5,7 +5,7 @@ headers `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` repeat parts of the 
 header that differs from the body is an error. Clients of 2025-03-26 to 2025-11-25 begin with `initialize`, and send the
 agreed version in the header, or, in the oldest version, nothing.
 
-One message is in a body. Batches, which only 2025-03-26 has, are rejected: no client that we know sends them.
+One message is in a body. Version 2025-03-26 also has batches: a list of messages, which later versions have removed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from gateway.http.requests import parse_json
 # Stateless versions, and versions with `initialize`, oldest first.
 MODERN_VERSIONS = ("2026-07-28",)
 LEGACY_VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+BATCH_VERSION = LEGACY_VERSIONS[0]
+# A batch waits for its calls one after the other.
+BATCH_MAX = 20
 _META = "io.modelcontextprotocol/"
 VERSION_KEY, CAPABILITIES_KEY, SERVER_KEY = (
     f"{_META}{name}" for name in ("protocolVersion", "clientCapabilities", "serverInfo")
@@ -93,19 +96,32 @@ class Message:
         return error
 
 
-def parse_message(content: bytes, headers: Headers) -> Message | None:
-    """Returns the message; None for a response, which this server has not asked for. Raises `MessageRefused`."""
+def parse_body(content: bytes, headers: Headers) -> object:
+    """Returns the body: JSON of one message, or a list of those of a batch. Raises `MessageRefused`."""
     try:
         body = parse_json(content)
     except MalformedBody as error:
         raise MessageRefused(Code.PARSE_ERROR, error.full_message) from None
+    if isinstance(body, list):
+        if headers.get("MCP-Protocol-Version") not in (None, BATCH_VERSION):
+            raise MessageRefused(Code.INVALID_REQUEST, f"Only version {BATCH_VERSION} has batches of messages.")
+        if not 0 < len(body) <= BATCH_MAX:
+            raise MessageRefused(Code.INVALID_REQUEST, f"A batch must have 1 to {BATCH_MAX} messages.")
+    return body
+
+
+def parse_message(body: object, headers: Headers, *, in_batch: bool = False) -> Message | None:
+    """Returns the message; None for a response, which this server has not asked for. Raises `MessageRefused`."""
     if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
-        raise MessageRefused(Code.INVALID_REQUEST, "The body must be one JSON-RPC 2.0 message; batches are rejected.")
+        raise MessageRefused(Code.INVALID_REQUEST, "The body must be a JSON-RPC 2.0 message.")
     if "method" not in body and ("result" in body or "error" in body):
         return None
     request_id = _request_id(body)
     try:
-        return _message(body, request_id, headers)
+        message = _message(body, request_id, headers)
+        if in_batch and (message.is_modern or message.method == "initialize"):
+            raise message.refused(Code.INVALID_REQUEST, f"{message.method} must not be part of a batch.")
+        return message
     except MessageRefused as error:
         error.request_id = request_id
         raise

@@ -1,4 +1,4 @@
-"""Streamable HTTP of MCP: one JSON-RPC message per POST, answered with JSON.
+"""Streamable HTTP of MCP: a JSON-RPC message, or a batch of them, per POST, answered with JSON.
 
     POST /api/2.0/mcp/sql                                      statements and metadata (`sql_tools.py`)
     POST /api/2.0/mcp/functions/<catalog>/<schema>[/<function>]   SQL functions (`function_tools.py`)
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -35,6 +35,7 @@ from gateway.http.mcp.messages import (
     Message,
     MessageRefused,
     agreed_version,
+    parse_body,
     parse_message,
 )
 from gateway.http.mcp.runner import Runner, failure_status, to_json
@@ -99,19 +100,43 @@ class _Server:
 
     def answer(self, tools: ToolSet) -> Response:
         try:
-            message = parse_message(json_content(), request.headers)
-            if message is None or message.request_id is None:
-                self._note(message)
-                return Response(status=HTTPStatus.ACCEPTED)
-            found = self._result(message, tools)
+            body = parse_body(json_content(), request.headers)
+            if isinstance(body, list):
+                return self._answer_batch(body, tools)
+            found = self._answer_one(body, tools)
         except MessageRefused as error:
             return _response(error.body(), error.status)
         if isinstance(found, Response):
             return found
-        response = _response({"jsonrpc": "2.0", "id": message.request_id, "result": found})
-        if message.method == "initialize":
+        response = _response(found)
+        if isinstance(body, dict) and body.get("method") == "initialize":
             response.headers[SESSION] = uuid.uuid4().hex
         return response
+
+    def _answer_one(self, body: object, tools: ToolSet, *, in_batch: bool = False) -> Body | Response:
+        """Returns the answer to a message, or the response of a notification. Raises `MessageRefused`."""
+        message = parse_message(body, request.headers, in_batch=in_batch)
+        if message is None or message.request_id is None:
+            self._note(message)
+            return Response(status=HTTPStatus.ACCEPTED)
+        found = self._result(message, tools)
+        return found if isinstance(found, Response) else {"jsonrpc": "2.0", "id": message.request_id, "result": found}
+
+    def _answer_batch(self, bodies: Sequence[object], tools: ToolSet) -> Response:
+        """Answers the requests of a batch in their order, as one list."""
+        login, answers = self.api.identity(), list[Body]()
+        for body in bodies:
+            g.identity = login  # a call restricts the identity of the request
+            try:
+                found = self._answer_one(body, tools, in_batch=True)
+            except MessageRefused as error:
+                answers.append(error.body())
+                continue
+            if not isinstance(found, Response):
+                answers.append(found)
+            elif found.status_code != HTTPStatus.ACCEPTED:
+                return found
+        return _response(answers) if answers else Response(status=HTTPStatus.ACCEPTED)
 
     def _note(self, message: Message | None) -> None:
         """Takes a notification. The only one with an effect cancels a call of an older client."""
@@ -216,7 +241,7 @@ def _refused(message: Message, error: SqlError) -> MessageRefused:
     return message.refused(Code.INVALID_PARAMS, failure.message)
 
 
-def _response(body: Body, status: HTTPStatus = HTTPStatus.OK) -> Response:
+def _response(body: Body | list[Body], status: HTTPStatus = HTTPStatus.OK) -> Response:
     try:
         content = to_json(body).encode()
     except UnicodeEncodeError:  # half of a surrogate pair from the client's message

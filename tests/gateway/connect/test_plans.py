@@ -58,6 +58,14 @@ READS = {
         _data_source("csv", "/l/it's.csv", header="true"),
         "SELECT * FROM read_files('/l/it\\'s.csv', format => 'csv', header => 'true')",
     ),
+    "files with options that the reader ignores": (
+        _data_source("json", "/l/a.json", inferSchema="true"),
+        "SELECT * FROM read_files('/l/a.json', format => 'json')",
+    ),
+    "CSV with options of the writer": (
+        _data_source("csv", "/l/a.csv", escapeQuotes="true", inferSchema="true"),
+        "SELECT * FROM read_files('/l/a.csv', format => 'csv', inferschema => 'true')",
+    ),
     "SQL": (pb2.Relation(sql=pb2.SQL(query="SELECT 1")), "SELECT 1"),
 }
 

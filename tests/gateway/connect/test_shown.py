@@ -32,13 +32,13 @@ def test_cells_are_cut_and_aligned_to_the_right() -> None:
         "+----+--------------------+---------+----------+---------+-------+----+\n"
         "|   1|                a\\tb|[1, NULL]|{k -> 1.5}|{1, NULL}|[01 FF]|日本|\n"
         "|NULL|a long text that ...|     NULL|        {}|     NULL|   NULL|   é|\n"
-        "+----+--------------------+---------+----------+---------+-------+----+\n\n"
+        "+----+--------------------+---------+----------+---------+-------+----+\n"
     )
 
 
 def test_whole_cells_are_aligned_to_the_left_and_other_rows_are_mentioned() -> None:
     assert Show(1, 0, False).text(ROWS.select(["id", "text"]), "UTC") == (
-        "+---+----+\n|id |text|\n+---+----+\n|1  |a\\tb|\n+---+----+\nonly showing top 1 row\n"
+        "+---+----+\n|id |text|\n+---+----+\n|1  |a\\tb|\n+---+----+\nonly showing top 1 row"
     )
 
 
@@ -46,7 +46,7 @@ def test_vertical_rows_are_records() -> None:
     assert Show(20, 0, True).text(ROWS.select(["id", "wide"]), "UTC") == (
         "-RECORD 0----\n id   | 1    \n wide | 日本 \n-RECORD 1----\n id   | NULL \n wide | é    \n"
     )
-    assert Show(20, 0, True).text(ROWS.select(["id"]).slice(0, 0), "UTC") == "(0 rows)\n"
+    assert Show(20, 0, True).text(ROWS.select(["id"]).slice(0, 0), "UTC") == "(0 rows)"
 
 
 @pytest.mark.parametrize(("truncate", "cell"), {2: "a ", 3: "a l", 4: "a...", 0: "a long text that is cut"}.items())

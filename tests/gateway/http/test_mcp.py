@@ -185,7 +185,6 @@ def test_incomplete_request_of_the_newest_version_is_rejected(api: Api) -> None:
         (b"[" * 100_000, -32700),
         (b'{"jsonrpc": "2.0", "id": ' + b"1" * 5000 + b', "method": "ping"}', -32700),
         (b"[]", -32600),
-        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', -32600),
         (b"5", -32600),
         (b'{"id": 1, "method": "ping"}', -32600),
         (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600),
@@ -459,3 +458,44 @@ def test_tool_name_has_allowed_characters_and_length(parts: tuple[str, ...], nam
     found = tool_name(parts)
     assert found.startswith(name[:119]) and len(found) <= 128 and found.replace("_", "").isalnum()
     assert tool_name(("c", "s", "a-b b")) != tool_name(("c", "s", "a-b_b"))
+
+
+def test_batch_is_answered_in_its_order_and_notifications_are_not(api: Api) -> None:
+    ping = {"jsonrpc": "2.0", "method": "ping"}
+    wrong = {"jsonrpc": "2.0", "id": "c", "method": "nothing"}
+    called = {"name": "execute_sql_read_only", "arguments": {"query": "SELECT 1"}}
+    calls = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": called}
+    batch = [{**ping, "id": "a"}, ping, calls, wrong, {**ping, "id": "b"}, {"jsonrpc": "2.0", "id": 1, "result": {}}]
+    response = post(api, batch, MCP_Protocol_Version="2025-03-26")
+    answers = json.loads(response.data)
+    assert (response.status_code, [one["id"] for one in answers]) == (200, ["a", 7, "c", "b"])
+    assert [one.get("error", {}).get("code") for one in answers] == [None, None, -32601, None]
+    assert not answers[1]["result"]["isError"]
+    only_notifications = post(api, [ping, ping])
+    assert (only_notifications.status_code, only_notifications.data) == (202, b"")
+
+
+def test_batch_restricts_each_call_by_itself(writing: Api) -> None:
+    reading = {"name": "execute_sql_read_only", "arguments": {"query": "SELECT 1"}}
+    changing = {"name": "execute_sql", "arguments": {"query": "SELECT 1"}}
+    batch = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        for number, params in enumerate((reading, changing))
+    ]
+    alone = json.loads(post(writing, batch[1]).data)["result"]["structuredContent"]["status"]
+    together = json.loads(post(writing, batch).data)[1]["result"]["structuredContent"]["status"]
+    assert together == alone
+
+
+@pytest.mark.parametrize("version", [*LEGACY_VERSIONS[1:], NEWEST])
+def test_batch_of_another_version_is_rejected(api: Api, version: str) -> None:
+    response = post(api, [{"jsonrpc": "2.0", "id": 1, "method": "ping"}], MCP_Protocol_Version=version)
+    assert refused(response) == (400, -32600)
+
+
+def test_batch_that_is_too_long_or_begins_a_session_is_rejected(api: Api) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    assert refused(post(api, [ping] * 21)) == (400, -32600)
+    assert len(json.loads(post(api, [ping] * 20).data)) == 20
+    (answer,) = json.loads(post(api, [{**ping, "method": "initialize"}]).data)
+    assert answer["error"]["code"] == -32600 and "initialize" in answer["error"]["message"]

@@ -76,8 +76,8 @@ public final class ExceptionDetails {
   /**
    * Returns JSON. A rejection has `refusal` and `subject`. Others have class, message, the
    * innermost cause's message, if memory was exhausted anywhere and if a store failed; and Spark's
-   * own errors condition, sqlstate, path and fragment (the text at fault), or the column of a table
-   * that a value was for. `stopped` is true if Spark is stopped.
+   * own errors condition, sqlstate, message parameters, path and fragment (the text at fault), or
+   * the column of a table that a value was for. `stopped` is true if Spark is stopped.
    */
   public static String describe(Throwable failure) throws JsonProcessingException {
     ObjectNode node = StatementRequest.JSON.createObjectNode();
@@ -226,6 +226,8 @@ public final class ExceptionDetails {
     node.put("condition", failure.getCondition());
     node.put("sqlstate", failure.getSqlState());
     node.put("path", failure.getMessageParameters().get("path"));
+    ObjectNode parameters = node.putObject("parameters");
+    failure.getMessageParameters().forEach(parameters::put);
     if (failure instanceof ParseException syntax) putPosition(syntax, node);
     QueryContext[] contexts = failure.getQueryContext();
     if (contexts != null && contexts.length > 0 && contexts[0] != null) {

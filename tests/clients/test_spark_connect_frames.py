@@ -1,0 +1,177 @@
+"""DataFrames of PySpark's remote sessions whose columns depend on rows: pivots, statistics, transposed rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyspark.sql.connect.functions as F
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql.connect.session import SparkSession
+from pyspark.sql.types import Row
+
+from tests.clients.connect_sessions import remote_session
+from tests.clients.fix_server import RealServer
+
+pytestmark = [pytest.mark.clients, pytest.mark.spark]
+
+SCHEMA = "frames"
+# Sales of shops; one has no region.
+SALES = [("north", "tea", 1, 2.0), ("north", "milk", 2, None), ("south", "tea", 4, 8.0), (None, "a`b", 5, math.nan)]
+
+
+@pytest.fixture(scope="module")
+def spark(server: RealServer) -> Iterator[SparkSession]:
+    with remote_session(server.connect_port, authority=server.certificate.certificate) as session:
+        session.sql(f"CREATE SCHEMA {SCHEMA}")
+        session.sql(f"USE {SCHEMA}")
+        session.createDataFrame(SALES, "region string, item string, n int, price double").write.saveAsTable("sales")
+        yield session
+        session.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+
+
+def _texts(rows: list[Row]) -> list[str]:
+    return [str(tuple(row)) for row in rows]
+
+
+def test_pivot_without_values_has_a_column_for_each_value_in_their_order(spark: SparkSession) -> None:
+    pivoted = spark.table("sales").groupBy("item").pivot("region").sum("n")
+    assert pivoted.columns == ["item", "null", "north", "south"]
+    assert [tuple(row) for row in pivoted.orderBy("item").collect()] == [
+        ("a`b", 5, None, None),
+        ("milk", None, 2, None),
+        ("tea", None, 1, 4),
+    ]
+    pivoted.write.saveAsTable("pivoted")
+    assert spark.table("pivoted").count() == 3
+
+
+# SQL of a column → the names of the columns of a pivot without values over it.
+PIVOTED = {
+    "true": "true",
+    "3Y": "3",
+    "300S": "300",
+    "9000000000L": "9000000000",
+    "1.5D": "1.5",
+    "-1.50BD": "-1.50",
+    "'it''s `q`'": "it's `q`",
+    "DATE'2024-02-29'": "2024-02-29",
+    "TIMESTAMP'2024-02-29 10:00:00.5'": "2024-02-29 10:00:00.5",
+    "TIMESTAMP_NTZ'1960-01-01 00:00:00'": "1960-01-01 00:00:00",
+    "CAST(NULL AS DATE)": "null",
+    "CAST(NULL AS DECIMAL(5,2))": "null",
+}
+
+
+@pytest.mark.parametrize("text", PIVOTED)
+def test_pivot_without_values_over_a_type(spark: SparkSession, text: str) -> None:
+    pivoted = spark.sql(f"SELECT 1 AS g, {text} AS v").groupBy("g").pivot("v").count()
+    assert (pivoted.columns, [tuple(row) for row in pivoted.collect()]) == (["g", PIVOTED[text]], [(1, 1)])
+
+
+def test_pivot_without_values_and_without_rows_has_the_groups_only(spark: SparkSession) -> None:
+    empty = spark.table("sales").filter("n > 9").groupBy("item").pivot("region").agg(F.sum("n"), F.max("price"))
+    assert (empty.columns, empty.collect()) == (["item"], [])
+
+
+def test_pivot_without_values_is_rejected_for_too_many_values_and_for_arrays(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException, match="10000 distinct values") as caught:
+        spark.range(10_001).groupBy().pivot("id").count().collect()
+    assert caught.value.getCondition() == "PIVOT_TOO_MANY_VALUES"
+    assert len(spark.range(10_000).groupBy().pivot("id").count().columns) == 10_000
+    with pytest.raises(PySparkException, match="array<int>"):
+        spark.sql("SELECT array(1) AS v").groupBy().pivot("v").count().collect()
+
+
+Sales = Callable[[Any], Any]
+# A statistic of the table → its value, as Spark has it: nulls count as 0 for cov and corr, not for quantiles.
+STATISTICS: dict[str, tuple[Sales, Any]] = {
+    "cov": (lambda t: t.filter("n < 5").stat.cov("n", "price"), pytest.approx(16 / 3)),
+    "corr": (lambda t: t.filter("n < 5").corr("n", "price"), pytest.approx(0.8386278693775346)),
+    "cov of one row": (lambda t: t.limit(1).cov("n", "price"), 0.0),
+    "cov of no row": (lambda t: t.limit(0).cov("n", "price"), 0.0),
+    "quantiles": (lambda t: t.approxQuantile("n", [0.0, 0.5, 1.0], 0.0), [1.0, 2.0, 5.0]),
+    "quantiles of columns": (lambda t: t.approxQuantile(["n", "price"], [0.5], 0.1), [[2.0], [2.0]]),
+    "quantiles of no row": (lambda t: t.limit(0).approxQuantile("n", [0.5], 0.1), []),
+    "frequent items": (lambda t: list(t.freqItems(["item", "n"], 0.5).collect()[0]), [["tea"], []]),
+    "crosstab": (
+        lambda t: [t.crosstab("region", "item").columns, sorted(_texts(t.crosstab("region", "item").collect()))],
+        [
+            ["region_item", "ab", "milk", "tea"],
+            ["('north', 0, 1, 1)", "('null', 1, 0, 0)", "('south', 0, 0, 1)"],
+        ],
+    ),
+    "crosstab of no row": (lambda t: t.limit(0).crosstab("region", "item").columns, ["region_item"]),
+}
+
+
+@pytest.mark.parametrize("case", STATISTICS)
+def test_statistic_has_sparks_value(spark: SparkSession, case: str) -> None:
+    call, expected = STATISTICS[case]
+    assert call(spark.table("sales")) == expected
+
+
+def test_correlation_of_one_row_and_of_nan_is_nan(spark: SparkSession) -> None:
+    sales = spark.table("sales")
+    assert math.isnan(sales.limit(1).corr("n", "price")) and math.isnan(sales.corr("n", "price"))
+
+
+def test_statistic_of_a_missing_column_is_rejected(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException) as caught:
+        spark.table("sales").cov("n", "nothing")
+    assert caught.value.getCondition() == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+
+
+def test_transposed_rows_are_columns(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("b", 3, 4.5), ("a", 1, None), (None, 7, 7.0)], "name string, x int, y double")
+    turned = frame.transpose()
+    assert turned.schema.simpleString() == "struct<key:string,a:double,b:double>"
+    assert [tuple(row) for row in turned.collect()] == [("x", 1.0, 3.0), ("y", None, 4.5)]
+    by_x = frame.select("x", "y").transpose("x")
+    assert [tuple(row) for row in by_x.collect()] == [("y", None, 4.5, 7.0)] and by_x.columns == ["key", "1", "3", "7"]
+    assert frame.limit(0).transpose().columns == ["key"]
+    with pytest.raises(PySparkException, match="limit of 500") as caught:
+        spark.range(501).selectExpr("id", "1 AS x").transpose().collect()
+    assert caught.value.getCondition() == "TRANSPOSE_EXCEED_ROW_LIMIT"
+
+
+def test_last_rows_of_several_batches(spark: SparkSession) -> None:
+    many = spark.range(0, 100_000, 1, 4)
+    assert [row.id for row in many.orderBy("id").tail(3)] == [99_997, 99_998, 99_999]
+    assert len(many.tail(20_000)) == 20_000
+    assert (spark.range(2).tail(5), spark.range(2).tail(0)) == ([Row(id=0), Row(id=1)], [])
+
+
+def test_notebooks_show_a_dataframe_as_html(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("<a>", None), ("b", 2)], "name string, n int")
+    assert frame._repr_html_() is None
+    spark.conf.set("spark.sql.repl.eagerEval.enabled", True)
+    spark.conf.set("spark.sql.repl.eagerEval.maxNumRows", 1)
+    try:
+        assert frame._repr_html_() == (
+            "<table border='1'>\n<tr><th>name</th><th>n</th></tr>\n<tr><td>&lt;a&gt;</td><td>NULL</td></tr>\n"
+            "</table>\nonly showing top 1 row\n"
+        )
+    finally:
+        spark.conf.unset("spark.sql.repl.eagerEval.enabled")
+        spark.conf.unset("spark.sql.repl.eagerEval.maxNumRows")
+
+
+def test_settings_of_the_client_are_stored(spark: SparkSession) -> None:
+    conf = spark.conf
+    assert conf.get("spark.sql.execution.arrow.pyspark.enabled") == "true"
+    conf.set("spark.sql.execution.arrow.pyspark.enabled", False)
+    assert conf.get("spark.sql.execution.arrow.pyspark.enabled") == "false"
+    conf.unset("spark.sql.execution.arrow.pyspark.enabled")
+    assert conf.isModifiable("spark.sql.execution.arrow.maxRecordsPerBatch")
+    conf.set("spark.sql.pyspark.inferNestedDictAsStruct.enabled", True)
+    try:
+        assert spark.createDataFrame([({"a": 1},)], ["d"]).schema.simpleString() == "struct<d:struct<a:bigint>>"
+    finally:
+        conf.unset("spark.sql.pyspark.inferNestedDictAsStruct.enabled")
+    conf.unset("spark.sql.no.such.setting")
+    with pytest.raises(PySparkException) as caught:
+        conf.set("spark.sql.ansi.enabled", None)
+    assert caught.value.getCondition() == "INVALID_CONF_VALUE"
