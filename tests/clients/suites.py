@@ -1,9 +1,9 @@
 """Runs clients' own test suites, unmodified, against a server: `python -m tests.clients.suites FOLDER [SUITE …]`.
 
 FOLDER has checkouts under their repository names: databricks-sqlalchemy, PyHive, dbt-adapters, dbt-databricks,
-databricks-sql-python, databricks-sql-nodejs, sqlalchemy, psycopg, asyncpg, spark-connect-go, and of ADBC's drivers spark
-and driverbase-go. Suites without a checkout or their program (Go, npx) are left out; impyla's package includes its own.
-Dependencies are installed from PyPI, npm and Go's module proxy.
+databricks-sql-python, databricks-sql-nodejs, sqlalchemy, psycopg, asyncpg, spark-connect-go, and of ADBC's drivers
+spark and driverbase-go. Suites without a checkout or their program (Go, npx) are left out; impyla's package includes
+its own. Dependencies are installed from PyPI, npm and Go's module proxy.
 
 Prints a table with passed, failed, and skipped tests for each suite, and stores the suites' output in
 `.clients/reports`. The suites also test features that only their own servers have, so `known_failures` lists each

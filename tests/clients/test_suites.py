@@ -15,7 +15,7 @@ import pytest
 from tests.clients import all_clients, suites
 from tests.clients.suites import SUITES, Run, Started, Suite, go_outcomes, known_failures, mocha_outcomes
 
-SERVER = Started(0, 0, 0, Path(), Path())
+SERVER = Started(0, 0, 0, 0, Path(), Path())
 CASES = """
 import unittest
 
