@@ -55,6 +55,13 @@ CLIENT_SETTINGS: Mapping[str, str] = MappingProxyType(
         "spark.sql.timestampType": "TIMESTAMP_LTZ",
     }
 )
+# Settings whose value is that of an older key while only that one is set.
+_OLDER_KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "spark.sql.execution.arrow.pyspark.enabled": "spark.sql.execution.arrow.enabled",
+        "spark.sql.execution.arrow.pyspark.fallback.enabled": "spark.sql.execution.arrow.fallback.enabled",
+    }
+)
 # Spark's defaults of settings that a session can change and that programs read.
 _SPARK_DEFAULTS: Mapping[str, str] = MappingProxyType(
     {
@@ -148,7 +155,8 @@ class Configuration:
 
     def _value(self, key: str) -> str | None:
         canonical = _canonical(key)
-        value = self._values().get(canonical)
+        values = self._values()
+        value = values.get(canonical) or values.get(_OLDER_KEYS.get(key, ""))
         if value is None and canonical == TIME_ZONE:
             return self.zone.name(self.session)
         return value or CLIENT_SETTINGS.get(key) or _default(canonical)

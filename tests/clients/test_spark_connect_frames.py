@@ -165,6 +165,12 @@ def test_settings_of_the_client_are_stored(spark: SparkSession) -> None:
     conf.set("spark.sql.execution.arrow.pyspark.enabled", False)
     assert conf.get("spark.sql.execution.arrow.pyspark.enabled") == "false"
     conf.unset("spark.sql.execution.arrow.pyspark.enabled")
+    conf.set("spark.sql.execution.arrow.enabled", False)
+    assert conf.get("spark.sql.execution.arrow.pyspark.enabled") == "false"  # the older key counts while it is not set
+    conf.set("spark.sql.execution.arrow.pyspark.enabled", True)
+    assert conf.get("spark.sql.execution.arrow.pyspark.enabled") == "true"
+    for key in ("spark.sql.execution.arrow.pyspark.enabled", "spark.sql.execution.arrow.enabled"):
+        conf.unset(key)
     assert conf.isModifiable("spark.sql.execution.arrow.maxRecordsPerBatch")
     conf.set("spark.sql.pyspark.inferNestedDictAsStruct.enabled", True)
     try:
