@@ -316,8 +316,7 @@ class Server:
         ports = Ports(thrift=thrift.start(), http=http.port, optional=optional.start())
         calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
-        self._announce(parts, ports)
-        return ports
+        return self._announce(parts, ports)
 
     def _known_hosts(self) -> KnownHosts:
         config = self._config.server
@@ -333,14 +332,15 @@ class Server:
         parts.callback(server.stop, config.drain_deadline_s)
         return server
 
-    def _announce(self, parts: ExitStack, ports: Ports) -> None:
-        """Begins what requires that clients can connect."""
+    def _announce(self, parts: ExitStack, ports: Ports) -> Ports:
+        """Begins what requires that clients can connect; returns the ports."""
         if self._take_over is not None:
             self._take_over.start()
             parts.callback(self._take_over.stop)
         if port_file := self._config.server.port_file:
             write_port_file(Path(port_file), ports)
             parts.callback(remove_port_file, Path(port_file), ports)
+        return ports
 
     def _continue_sessions(
         self, recovery: Recovery, threads: StatementThreads, state: StateStore, http: HttpServer, tls: TlsServer | None

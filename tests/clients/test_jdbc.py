@@ -28,7 +28,8 @@ def test_the_parts_of_a_url(jvm: JavaGateway, served: Served) -> None:
     connection = jdbc_connect(jvm, url, user="grace")
     session = served.engine.sessions[-1]
     assert (session.principal, session.current_schema) == ("grace", "lab")
-    assert session.settings["spark.sql.ansi.enabled"] == "false" and session.settings["hive.exec.parallel"] == "true"
+    assert session.settings["spark.sql.ansi.enabled"] == "false"
+    assert session.settings["hiveconf:hive.exec.parallel"] == "true"
     assert session.settings["hivevar:n"] == "1"
     connection.close()
 

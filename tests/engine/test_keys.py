@@ -216,7 +216,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED, ids=[text for text, _ in REFUSED])
 def test_invalid_key_is_rejected(shop: BareLake, text: str, condition: str) -> None:
-    shop.answer("CREATE TABLE plain (a BIGINT NOT NULL, b INT)")
+    shop.answer("CREATE TABLE plain (a BIGINT NOT NULL, b STRING)")
     for table in ("orders", "customers"):
         shop.answer(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
     assert shop.refuse(text).condition == condition

@@ -22,7 +22,7 @@ from gateway.cli.credentials import main as credentials
 from gateway.connect.expressions import expression_sql
 from gateway.connect.plans import operation_of, query_of
 from gateway.connect.writes import write_of, write_v2_of
-from gateway.http.mcp.messages import VERSION_KEY, MessageRefused, parse_message
+from gateway.http.mcp.messages import VERSION_KEY, MessageRefused, parse_body, parse_message
 from gateway.state.folder import StateFolder
 
 GOLDEN = Path(__file__).with_name("provoked_errors.txt")
@@ -49,8 +49,8 @@ def stream() -> pb2.Relation:
     return pb2.Relation(read=pb2.Read(is_streaming=True, named_table=named))
 
 
-def crosstab() -> pb2.Relation:
-    return pb2.Relation(crosstab=pb2.StatCrosstab(input=table("t"), col1="a", col2="b"))
+def observe() -> pb2.Relation:
+    return pb2.Relation(collect_metrics=pb2.CollectMetrics(input=table("t"), name="m"))
 
 
 def save(**fields: Any) -> pb2.WriteOperation:
@@ -66,7 +66,7 @@ RELATIONS: dict[str, Callable[[], pb2.Relation]] = {
     'spark.read.option("frobnicate", 1).table("t")': lambda: table("t", frobnicate="1"),
     'spark.read.option("versionAsOf", "x").table("t")': lambda: table("t", versionAsOf="x"),
     'spark.read.option("readChangeFeed", True).table("t")': lambda: table("t", readChangeFeed="true"),
-    'spark.table("t").crosstab("a", "b")': crosstab,
+    'spark.table("t").observe("m", …)': observe,
     'spark.table("t").filter(udf(f)("a"))': lambda: select(F.udf(lambda value: value)("a")),
 }
 WRITES: dict[str, Callable[[], object]] = {
@@ -81,7 +81,7 @@ WRITES: dict[str, Callable[[], object]] = {
 }
 MESSAGES: dict[str, tuple[bytes, dict[str, str]]] = {
     "{": (b"{", {}),
-    "a batch": (b"[]", {}),
+    "an empty batch": (b"[]", {}),
     "an id that is true": (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', {}),
     "a method that is a number": (b'{"jsonrpc":"2.0","id":1,"method":1}', {}),
     "an unknown version": (b'{"jsonrpc":"2.0","id":1,"method":"ping"}', {"MCP-Protocol-Version": "1999-01-01"}),
@@ -97,7 +97,7 @@ def reads(make: Callable[[], pb2.Relation]) -> Callable[[], object]:
 
 
 def parses(content: bytes, headers: dict[str, str]) -> Callable[[], object]:
-    return lambda: parse_message(content, headers)
+    return lambda: parse_message(parse_body(content, headers), headers)
 
 
 def provoke(call: Callable[[], object]) -> str:
