@@ -292,7 +292,8 @@ class SystemCatalog:
         primary, foreign = visible_keys(self._run, self._name)
         loaded.primary, loaded.foreign = rows.primary_keys(primary, numbers), rows.foreign_keys(foreign, numbers)
         loaded.has_keys = True
-        loaded.relations -= {*_KEY_RELATIONS, "pg_catalog.pg_class"}
+        # The keys' indexes are relations with columns.
+        loaded.relations -= {*_KEY_RELATIONS, "pg_catalog.pg_class", "pg_catalog.pg_attribute"}
         definitions = _definitions(loaded.primary, loaded.foreign)
         database.store_helper("pgf_definitions", definitions)
         self._store_relations(database)

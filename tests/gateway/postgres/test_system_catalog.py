@@ -277,3 +277,17 @@ def test_setting_by_set_config_is_reported(catalog: SystemCatalog) -> None:
     answer = _answer(catalog, "SELECT current_setting('jit') AS cur, set_config('jit', 'on', false) AS new")
     assert answer.settings == (("jit", "on"),)
     assert answer.rows.to_pylist() == [{"cur": "off", "new": "on"}]
+
+
+INDEX_COLUMNS = """SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid
+WHERE i.indrelid = 'sales.orders'::regclass AND i.indisprimary ORDER BY a.attnum"""
+
+
+@pytest.mark.parametrize("earlier", ["SELECT 1 FROM pg_namespace", "SELECT attname FROM pg_attribute"])
+def test_index_has_its_columns_after_any_query(earlier: str) -> None:
+    catalog = SystemCatalog(run_listing, user=USER, database=DATABASE)
+    try:
+        _answer(catalog, earlier)
+        assert _rows(catalog, INDEX_COLUMNS) == [("id",)]
+    finally:
+        catalog.close()
