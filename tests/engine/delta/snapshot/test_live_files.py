@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.delta.log.commit_reader import make_adds
@@ -66,6 +66,7 @@ PATHS = ["", "a", "é", "f" * 7, "f" * 8, *(f"{head}{TAIL}" for head in ("x", "y
 FILES = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from([None, 1, 2])), max_size=8, unique=True)
 
 
+@example([("a", 1)], [("a", None)])
 @given(FILES, FILES)
 def test_rows_are_found_by_the_whole_of_their_keys(files: list[Any], gone: list[Any]) -> None:
     """Scans many rows or few; deletion vectors are part of the key."""

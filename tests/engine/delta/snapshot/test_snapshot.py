@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from catalog.conditions import (
 )
 from engine.delta import FILES_SCHEMA, TOMBSTONES_SCHEMA, Snapshot, load_snapshot
 from engine.delta.snapshot import parsed_stats
-from engine.delta.spec.actions import CommitInfo, Metadata, Protocol, Sidecar
+from engine.delta.spec.actions import CommitInfo, Metadata, Protocol, SetTransaction, Sidecar
 from engine.delta.spec.paths import (
     LAST_CHECKPOINT,
     LOG_DIR,
@@ -179,6 +180,29 @@ class CleanedUp(DictStorage):
             return names
         self.delete(f"{LOG_DIR}/{commit_name(0)}")
         return [name for name in names if "checkpoint" not in name]
+
+
+def test_whole_log_is_listed_from_its_first_version() -> None:
+    log, _ = four_versions()
+    names = sorted(path.rpartition("/")[2] for path in log.storage.files if path.startswith(f"{LOG_DIR}/"))
+    snapshot = Snapshot.load(log.storage)
+    assert [status.name for status in snapshot.list_log()] == names
+    assert [status.name for status in snapshot.advance_once().list_log()] == names
+
+
+def test_partition_column_that_the_schema_does_not_have_is_malformed() -> None:
+    log = LogBuilder()
+    log.commit(PROTOCOL, replace(METADATA, partition_columns=("day", "nowhere")))
+    with pytest.raises(MalformedLogEntry, match="nowhere"):
+        assert Snapshot.load(log.storage).config
+
+
+def test_application_has_the_version_of_its_last_transaction() -> None:
+    log = LogBuilder()
+    log.create(SetTransaction(app_id="app", version=3))
+    log.commit(SetTransaction(app_id="app", version=7))
+    snapshot = Snapshot.load(log.storage)
+    assert (snapshot.last_write_of("app"), snapshot.last_write_of("other")) == (7, None)
 
 
 def test_a_log_cleaned_up_meanwhile_is_listed_again() -> None:
