@@ -333,7 +333,7 @@ class Server:
         return server
 
     def _announce(self, parts: ExitStack, ports: Ports) -> Ports:
-        """Begins what requires that clients can connect; returns the ports."""
+        """Begins the work that requires open ports, and writes the port file; returns the ports."""
         if self._take_over is not None:
             self._take_over.start()
             parts.callback(self._take_over.stop)

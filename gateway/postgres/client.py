@@ -764,9 +764,15 @@ class Client:
         self.inference.columns_of(returning.columns_query)
         commits: list[Commit] = []
         wanted = self._wanted(streams=False, dialect=statement.dialect)
-        inserts = replace(
-            wanted, within=_then(wanted.within, lambda request: replace(request, on_commit=commits.append))
-        )
+
+        def noting(request: StatementRequest) -> StatementRequest:
+            def note(commit: Commit) -> None:
+                commits.append(commit)
+                request.on_commit(commit)  # the operation's, from which history and audit have the version
+
+            return replace(request, on_commit=note)
+
+        inserts = replace(wanted, within=_then(wanted.within, noting))
         count = self._changed_rows(statement.text, parameters, inserts)
         version = commits[0].version if commits else None
         text = f"{returning.columns_query} LIMIT 0" if version is None else returning.rows_query(version)

@@ -41,6 +41,7 @@ _BEFORE_NAMES = frozenset(
 )
 # Before one of these it is an alias.
 _AFTER_NAMES = frozenset("FROM WHERE GROUP ORDER LIMIT VALUES SET ON JOIN UNION".split())
+_REPLACES = frozenset(("REPLACE", word) for word in ("WHERE", "USING", "ON"))
 _FEED = ", ".join(quote(column.name) for column in FEED_COLUMNS)
 
 
@@ -98,6 +99,10 @@ def read_returning(text: str, offset: int, head: str, *, folds: bool) -> Returni
     if target is None or kind != "INSERT":
         advice = "Query the rows before or after the change."
         raise PostgresFeatureNotSupported(f"RETURNING in {kind}", advice).at(Position.in_text(text, offset))
+    words = [piece[0].upper() for piece in _top_level(head)]
+    if any(pair in _REPLACES for pair in zip(words, words[1:], strict=False)):
+        advice = "Query the rows after the change."  # its commit also removes rows, and may write others again
+        raise PostgresFeatureNotSupported("RETURNING in INSERT … REPLACE", advice).at(Position.in_text(text, offset))
     # Comments as spaces, which preserve positions.
     pieces = ((piece[0], piece.lastgroup) for piece in _PIECES.finditer(text))
     plain = "".join(" " * len(piece) if kind == "blank" else piece for piece, kind in pieces)

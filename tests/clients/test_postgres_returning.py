@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import urllib.request
 from collections.abc import Iterator
 
 import psycopg
@@ -102,3 +104,16 @@ def test_orm_inserts_objects_with_their_keys(server: RealServer, driver: str) ->
         assert list(titles) == ["a", "b", "c"]
         assert [book.title for book in sorted(ann.books, key=lambda book: book.id)] == ["a", "b", "c"]
     engine.dispose()
+
+
+def test_commit_is_counted(server: RealServer, client: psycopg.Connection) -> None:
+    before = _commits(server)
+    assert client.execute("INSERT INTO made (n) VALUES (1) RETURNING n").fetchall() == [(1,)]
+    assert _commits(server) == before + 1
+
+
+def _commits(server: RealServer) -> int:
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/metrics", timeout=60) as response:
+        found = re.search(r"(?m)^gateway_commits_total (\d+)", response.read().decode())
+    assert found
+    return int(found[1])

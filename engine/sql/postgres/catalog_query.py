@@ -323,7 +323,7 @@ class _Rewriter:
 
 
 def _has_joins(node: exp.Expr) -> bool:
-    """Returns True for what parentheses around joins contain: a relation, or a query that has a name or is joined."""
+    """Returns True for a relation, or a query with a name or a join, which parentheses around joins contain."""
     if isinstance(node, exp.Subquery):
         return bool(node.alias or node.args.get("joins")) or _has_joins(node.this)
     return isinstance(node, exp.Table)

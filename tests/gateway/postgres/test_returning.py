@@ -1,4 +1,4 @@
-"""The RETURNING clause: its place, its columns, and what it is not."""
+"""The RETURNING clause: its place, its columns, and other uses of the word."""
 
 from __future__ import annotations
 
@@ -63,6 +63,8 @@ def test_name_is_no_clause(text: str) -> None:
 
 
 REJECTED = [
+    ("INSERT INTO t REPLACE WHERE a = 1 VALUES (1) RETURNING *", "REPLACE", "RETURNING *"),
+    ("INSERT INTO t REPLACE USING (a) VALUES (1) RETURNING a", "REPLACE", "RETURNING a"),
     ("UPDATE t SET a = 1 RETURNING a", "RETURNING in UPDATE", "RETURNING a"),
     ("DELETE FROM t WHERE a > 1 RETURNING *", "RETURNING in DELETE", "RETURNING *"),
     ("INSERT INTO t VALUES (1) RETURNING id, id + 1", "An expression in RETURNING", " id + 1"),
