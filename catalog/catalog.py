@@ -317,7 +317,7 @@ class Catalog:
         place = self.rest.places.of(change.entry.location)
         if place is None:
             return change
-        view.folders.ensure_alone(change.entry, place.location, asks=False)
+        view.folders.ensure_no_overlap_with_rest(change.entry, place.location, loads_tables=False)
         return replace(change, entry=replace(change.entry, place=place.location))
 
     def _required_changes(self, view: CatalogView, change: Change) -> list[Change]:

@@ -478,7 +478,7 @@ class LakeSession:
         self, text: str | DataFramePlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
     ) -> ResultStream:
         """Parses `text` and runs it."""
-        with interrupted_by(request.cancel), self._running.another():
+        with interrupted_by(request.cancel), self._running.statement():
             if isinstance(text, DataFramePlan):
                 return self._execute(dataframe_query(text), parameters, request)
             substituted = substitute_variables(text, self._state.values)
@@ -514,7 +514,7 @@ class LakeSession:
 
     def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream:
         """Runs a statement that was not sent as text."""
-        with interrupted_by(request.cancel), self._running.another():
+        with interrupted_by(request.cancel), self._running.statement():
             return self._take(statement, (), (), request).result
 
     def close(self) -> None:

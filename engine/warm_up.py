@@ -40,8 +40,8 @@ class RunningStatements:
         self._count = 0
 
     @contextmanager
-    def another(self) -> Iterator[None]:
-        """Counts one more within the block."""
+    def statement(self) -> Iterator[None]:
+        """Counts a client's statement as running for the duration of the block."""
         with self._changed:
             self._count += 1
         try:

@@ -57,14 +57,14 @@ class TableFolders:
         own = format is not None and not (may_have_metadata and format == ICEBERG)
         others = (entry.location for entry in (*self._table_entries(), *self.rest_tables_at(location)))
         if own or any(other != address and overlap(self._place_of(other), location) for other in others):
-            raise LocationOverlap(location, "another table lies there")
+            raise LocationOverlap(location, "it overlaps the location of another table")
 
-    def ensure_alone(self, table: TableEntry, location: str, *, asks: bool) -> None:
-        """Checks that a REST catalog's table shares its folder with no other table, and any other table with no REST
-        catalog's table.
+    def ensure_no_overlap_with_rest(self, table: TableEntry, location: str, *, loads_tables: bool) -> None:
+        """Checks that a location overlaps that of no other table, if one of the two belongs to a REST catalog.
 
-        If `asks` is true, REST catalogs are asked for all their tables. Raises `RestPlaceShared`,
-        `RestCatalogNotAvailable`, `RestCatalogRefused`.
+        Deleting unreferenced files would otherwise delete data of the other table. `location` is canonical.
+        `loads_tables` requests the locations of all tables from the REST catalogs; otherwise cached ones are used.
+        Raises `RestPlaceShared`, `RestCatalogNotAvailable`, `RestCatalogRefused`.
         """
         others: list[str] = []
         if is_rest(table.location):
@@ -73,13 +73,13 @@ class TableFolders:
                 others += (folder for folder in self._places.tables_around(location) if folder != location)
         if not self._places.rest.is_reserved(location):
             own = self._places.rest.of(table.location)
-            for address, place in self._requested_places() if asks else self._places_at(location):
+            for address, place in self._requested_places() if loads_tables else self._places_at(location):
                 is_same = own is not None and own.uuid is not None and own.uuid == place.uuid
                 if address != table.location and not is_same:
                     others.append(place.location)
         for other in others:
             if overlap(other, location):
-                raise RestPlaceShared(str(table.name), location, f"that of another table, {other}")
+                raise RestPlaceShared(str(table.name), location, f"the location {other} of another table")
 
     def learn_rest_places(self, location: str) -> None:
         """Loads the REST catalogs' table locations, before a canonical location's owner is determined.

@@ -257,7 +257,11 @@ class RestClient:
         return was_there
 
     def rename(self, table: tuple[Namespace, str], new: tuple[Namespace, str]) -> bool:
-        """Renames a table; returns False if it does not exist. Raises `RestConflict` if the new name is taken."""
+        """Renames a table (Iceberg REST, `POST /v1/{prefix}/tables/rename`); returns False if it does not exist.
+
+        Settles a lost response by loading both names. Raises `RestConflict` if the new name is taken, and
+        `RestOutcomeUnknown` if the outcome cannot be determined.
+        """
         request = {
             key: {"namespace": list(at[0]), "name": at[1]} for key, at in (("source", table), ("destination", new))
         }

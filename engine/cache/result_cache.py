@@ -133,20 +133,25 @@ class ResultCache:
             if len(self._repeatable) > _TEXTS_MAX:
                 self._repeatable.popitem(last=False)
 
-    def file_requests(self, asker: bytes) -> tuple[FileListRequest, ...] | None:
+    def file_requests(self, scope: bytes) -> tuple[FileListRequest, ...] | None:
         """Returns the files that the query with this digest last requested, or None if not cached."""
         with self._lock:
-            if asker in self._file_requests:
-                self._file_requests.move_to_end(asker)
-            return self._file_requests.get(asker)
+            if scope in self._file_requests:
+                self._file_requests.move_to_end(scope)
+            return self._file_requests.get(scope)
 
-    def note_file_requests(self, asker: bytes, file_requests: tuple[FileListRequest, ...]) -> None:
+    def note_file_requests(self, scope: bytes, file_requests: tuple[FileListRequest, ...]) -> None:
+        """Records the file lists that a query requested, under its scope (`ReadKey.request_scope`).
+
+        The next identical query can then be answered from the cache while the files are the same, at whatever version.
+        The least recently used scope is evicted.
+        """
         with self._lock:
-            self._file_requests.pop(asker, None)
+            self._file_requests.pop(scope, None)
             # Recorded as a whole or not at all: some of the requests would make a key that
             # misses a dependency.
             if sum(len(each.filters) for each in file_requests) <= _REQUEST_CHARACTERS_MAX:
-                self._file_requests[asker] = file_requests
+                self._file_requests[scope] = file_requests
                 if len(self._file_requests) > _REQUESTS_MAX:
                     self._file_requests.popitem(last=False)
 

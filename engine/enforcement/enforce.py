@@ -58,7 +58,11 @@ ENFORCEMENT_STEPS: tuple[EnforcementStep, ...] = (
 
 
 def enforce(plan: Plan) -> Plan:
-    """Returns the plan with all rules applied to the written rows. Raises for a write that can never be valid."""
+    """Adds the table's constraints, generated columns, defaults and identity columns to the rows that a plan writes.
+
+    Returns plans that write no rows unchanged. Raises for a write that no row could satisfy, such as an UPDATE of an
+    append-only table.
+    """
     if isinstance(plan, AnsweringPlan):
         return plan
     match plan:

@@ -34,7 +34,10 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def reported_storage_error(message: str) -> SqlError | None:
-    """Returns the error as `storage_error` for a Java exception's message, which contains the system's error text."""
+    """Returns the error for a Java exception's message as `storage_error` does for an `OSError`, or None.
+
+    Java has no errno; its messages end in the C library's text for it, such as "No space left on device".
+    """
     if any(os.strerror(number) in message for number in _FULL):
         return DiskFull()
     for number in _REFUSED:

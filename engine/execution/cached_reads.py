@@ -82,7 +82,7 @@ def _with_files(
 
 def _key(versions: ReadKey, known: Repeatable | None, plan: ReadPlan, cache: ResultCache) -> bytes:
     """Returns the lookup key."""
-    return _with_files(versions, cache.file_requests(versions.asker(known)), plan, cache).of(known)
+    return _with_files(versions, cache.file_requests(versions.request_scope(known)), plan, cache).of(known)
 
 
 def explain_cache(plan: ReadPlan, context: ExecutionContext) -> str:
@@ -217,7 +217,7 @@ class _Miss:
         cached = keep(stream, read, self.lineage)
         cached = replace(cached, principal=request.identity.principal, profile=request.profile)
         file_requests = tuple(sorted(self.file_requests, key=repr))
-        self.cache.note_file_requests(self.versions.asker(stream.repeatable), file_requests)
+        self.cache.note_file_requests(self.versions.request_scope(stream.repeatable), file_requests)
         key = _with_files(self.versions, file_requests, self.plan, self.cache)  # from this run's own file requests
         self.cache.put(key.of(stream.repeatable), cached)
         return cached

@@ -87,7 +87,11 @@ from engine.tables.operations import CommitRecord
 
 @contextmanager
 def execute(plan: Plan, context: ExecutionContext, writers: FormatWriters) -> Iterator[StagedWrite]:
-    """Raises Spark's errors, violations of the table's rules, and the catalog's errors."""
+    """Executes a plan and yields its outcome; a write's data files are staged and not yet committed.
+
+    The staged files are deleted at the end of the block unless they were committed. Raises Spark's errors, violations
+    of constraints, and the catalog's errors.
+    """
     if isinstance(plan, FormatPlan):
         if plan.expression_checks is not None:
             ensure_checked(plan.expression_checks, context)

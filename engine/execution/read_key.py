@@ -53,7 +53,7 @@ class ReadKey:
     always: bytes
     who: tuple[object, ...]
 
-    def asker(self, repeatable: Repeatable | None) -> bytes:
+    def request_scope(self, repeatable: Repeatable | None) -> bytes:
         """Returns the scope in which file requests are equal: the query, or the query and the principal."""
         return _digest((self.text, *self.who)) if repeatable is Repeatable.SESSION else self.text
 

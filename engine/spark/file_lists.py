@@ -222,7 +222,7 @@ class FileLists:
     def _follow(self, callback: dict[str, Any], lines: Iterable[bytes]) -> None:
         streaming = self._streaming.get(callback["statement"])
         if streaming is not None:  # otherwise it has ended
-            streaming.follow(callback["result"], lines)
+            streaming.read_segments(callback["result"], lines)
 
 
 class GivenAnswers:

@@ -54,8 +54,12 @@ class StreamingResult:
         # The number of runs that were lost with their process.
         self._lost_runs = 0
 
-    def follow(self, header: dict[str, Any], lines: Iterable[bytes]) -> None:
-        """Reads Java's announcements until the connection ends."""
+    def read_segments(self, header: dict[str, Any], lines: Iterable[bytes]) -> None:
+        """Reads the segments of the result's file from Java, one JSON array `[path, offset, length]` per line.
+
+        Calls `on_columns` before the first segment and `on_rows` after it. Returns when the connection or the query
+        ends, or when this run was replaced after Java was killed.
+        """
         with self._lock:
             if self._has_ended:
                 return

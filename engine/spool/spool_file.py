@@ -92,7 +92,11 @@ class SpoolFile:
             self._claim.path = path
 
     def append(self, content: bytes | pa.Buffer) -> int:
-        """Appends content and returns its offset. Raises `DiskFull`, or the budget's errors."""
+        """Appends content and returns the byte offset at which it starts.
+
+        A failed append leaves the file and the budget as before. Raises `DiskFull` if the file system or a quota is
+        full, `SpoolFull` or `SpoolFullOfOwner` for the budget, and `SpooledRowsLost` for other errors.
+        """
         with self._lock:
             offset, view = self._claim.size, memoryview(content)
             self._claim.take(len(view))

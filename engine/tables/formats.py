@@ -65,9 +65,10 @@ class TableFormat(Protocol):
         files: Sequence[DataFile],
         measured: Collection[str] = (),
     ) -> NewFiles:
-        """Returns written files in the form that the format adds to a table.
+        """Builds the table format's entries for new data files: sizes in bytes, row counts and column statistics.
 
-        `measured` are integer columns (logical names) whose minimum and maximum values are needed.
+        The statistics are read from the Parquet footers. `measured` are integer columns (logical names) whose minimum
+        and maximum the caller needs, as for identity columns.
         """
         ...
 

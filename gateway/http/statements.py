@@ -98,6 +98,12 @@ class StatementApi:
         return routes
 
     def submit(self) -> Body | Response:
+        """Submits a statement and returns its response (`POST /api/2.0/sql/statements`).
+
+        Waits up to the request's `wait_timeout` for the end; then `on_wait_timeout` decides whether the statement runs
+        on or is cancelled. The response is a later owner's if the session was handed over meanwhile. Raises
+        `TooManyWaiting` if no place is free and the statement could not be waited for.
+        """
         submitted = parse_statement_request(json_content())
         end = time.monotonic() + submitted.wait_timeout_s
         with self.wait_queue.place() as may_wait:

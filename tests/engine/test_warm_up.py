@@ -78,13 +78,13 @@ def test_none_starts_while_a_client_s_statement_runs(tmp_path: Path) -> None:
 
     session = Session(at)
     warm_up = WarmUp(session.opened, clients, str(tmp_path))
-    with clients.another():
+    with clients.statement():
         warm_up.start()
         assert eventually(lambda: bool(session.folders))
         assert not reached.wait(0.3)
         assert session.texts == []
     assert reached.wait(60)
-    with clients.another(), clients.another():
+    with clients.statement(), clients.statement():
         may_end.set()
         assert eventually(lambda: len(session.texts) == 2)
         assert not eventually(lambda: len(session.texts) > 2, 0.3)
@@ -94,7 +94,7 @@ def test_none_starts_while_a_client_s_statement_runs(tmp_path: Path) -> None:
 
 def test_warm_up_ends_under_constant_load(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     clients, session = RunningStatements(), Session()
-    with clients.another(), caplog.at_level(logging.INFO, "engine.warm_up"):
+    with clients.statement(), caplog.at_level(logging.INFO, "engine.warm_up"):
         WarmUp(session.opened, clients, str(tmp_path), lasting_s=0.0).start()
         assert eventually(has_ended)
     assert session.texts == []

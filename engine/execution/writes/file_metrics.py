@@ -12,7 +12,12 @@ from engine.tables.transaction import NewFiles
 def with_file_metrics(
     description: CommitDescription, new: NewFiles, remaining: RemainingRows | None = None
 ) -> CommitDescription:
-    """Adds metrics with Delta's names; its values are texts."""
+    """Adds the write's operation metrics, as DESCRIBE HISTORY shows them.
+
+    Names are Delta's (`numFiles`, `numOutputRows`, `numOutputBytes`, `numCopiedRows`, …), and values are decimal
+    strings as in `commitInfo.operationMetrics`. `remaining` has the rows and files of a DELETE, UPDATE or MERGE that
+    were copied or removed.
+    """
     copied = remaining.copied if remaining else None
     num_copied = copied.num_rows if copied else 0
     metrics = {

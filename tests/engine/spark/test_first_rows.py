@@ -64,7 +64,7 @@ def test_no_rows_are_streamed_after_query_end(query: Query) -> None:
         ended.append(query.complete())  # while the connection's thread is between the header and the first line
         yield query.line
 
-    query.result.follow(COLUMNS, lines())
+    query.result.read_segments(COLUMNS, lines())
     assert query.streams == []
     assert pa.Table.from_batches(ended[0].batches()).to_pydict() == {"n": [7, 8]} and ended[0].rows_made == 2
 
@@ -85,7 +85,7 @@ def test_query_end_waits_for_row_announcement(query: Query) -> None:
         query.tell(stream)
 
     query.result = StreamingResult(lambda _: None, tell, lambda *_: None, query.spool, "ann")
-    query.result.follow(COLUMNS, [query.line])
+    query.result.read_segments(COLUMNS, [query.line])
     ending.join(60)
     assert seen == [False] and ended.is_set()
     assert pa.Table.from_batches(query.streams[0].batches()).to_pydict() == {"n": [7, 8]}

@@ -365,7 +365,7 @@ def test_streamed_query_runs_again_for_the_same_result(spark: Spark) -> None:
     header = {"columns": [], "time_zone": "UTC"}
 
     def killed_after_rows() -> Exception:
-        first.file_lists._streaming[request.statement_id].follow(header, [b'["/nowhere", 0, 8]\n'])
+        first.file_lists._streaming[request.statement_id].read_segments(header, [b'["/nowhere", 0, 8]\n'])
         return killed(spark, first)
 
     first = spark.runs[0]

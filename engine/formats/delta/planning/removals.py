@@ -66,7 +66,7 @@ def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:
     """
     table = bound.target
     assert isinstance(table, BoundTable)
-    bound.view.folders.ensure_alone(table.entry, canonical_location(table.location), asks=True)
+    bound.view.folders.ensure_no_overlap_with_rest(table.entry, canonical_location(table.location), loads_tables=True)
     with name_table_in_errors(table.label):
         config = delta_snapshot(table.snapshot, "VACUUM").config
         config.ensure_supported(TableOperation.VACUUM)

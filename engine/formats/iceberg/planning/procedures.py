@@ -56,7 +56,9 @@ def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
         raise IcebergProcedureRefused(table.label, statement.name, reason)
     procedure = statement.procedure
     if isinstance(procedure, RemoveOrphanFiles):
-        bound.view.folders.ensure_alone(table.entry, canonical_location(snapshot.table_root), asks=True)
+        bound.view.folders.ensure_no_overlap_with_rest(
+            table.entry, canonical_location(snapshot.table_root), loads_tables=True
+        )
     source = None
     if isinstance(procedure, AddFiles) and procedure.folder is not None:
         procedure = replace(procedure, folder=bound.view.ensure_files(procedure.folder))
