@@ -89,8 +89,8 @@ from engine.tables.operations import CommitRecord
 def execute(plan: Plan, context: ExecutionContext, writers: FormatWriters) -> Iterator[StagedWrite]:
     """Executes a plan and yields its outcome; a write's data files are staged and not yet committed.
 
-    The staged files are deleted at the end of the block unless they were committed. Raises Spark's errors, violations
-    of constraints, and the catalog's errors.
+    An exception in the block deletes the staged files. Raises Spark's errors, violations of constraints, and the
+    catalog's errors.
     """
     if isinstance(plan, FormatPlan):
         if plan.expression_checks is not None:
