@@ -308,7 +308,7 @@ def test_free_places(catalog: Catalog, lake: Path, location: str) -> None:
     view.ensure_free_location(view.ensure_location(location.format(lake=lake, more=lake.parent / "more")))
 
 
-def test_nothing_is_made_in_a_lake_that_is_a_table(catalog: Catalog, lake: Path) -> None:
+def test_location_below_a_lake_that_is_a_table_is_rejected(catalog: Catalog, lake: Path) -> None:
     make_tables(lake, ".")
     with pytest.raises(LocationOverlap, match=f"it lies inside the table at {lake}"):
         catalog.view().ensure_free_location(f"{lake}/default/new")

@@ -180,7 +180,7 @@ def test_a_catalog_of_an_older_release_is_read(release: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("release", EXPECTED)
-def test_what_an_older_release_wrote_stays_when_this_one_changes_it(release: str, tmp_path: Path) -> None:
+def test_entries_of_an_older_release_survive_a_change(release: str, tmp_path: Path) -> None:
     store = store_of(release, tmp_path / "catalog")
     base = store.load()
     marts = SchemaEntry(name=SchemaName("spark_catalog", "marts"))

@@ -168,7 +168,7 @@ def test_refused_on_other_schemes(path: str) -> None:
         AllowedRoots(["s3://bucket/lake", "memory:///lake"]).ensure_allowed(path)
 
 
-def test_nothing_is_allowed_without_roots_and_all_below_the_root_of_all() -> None:
+def test_no_roots_allow_no_path_and_the_root_folder_allows_every_path() -> None:
     with pytest.raises(PathNotAllowed):
         AllowedRoots([]).ensure_allowed("/data")
     assert AllowedRoots(["/"]).ensure_allowed("/no/such/folder") == "/no/such/folder"

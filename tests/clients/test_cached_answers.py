@@ -58,7 +58,7 @@ def _history(http: HttpClient, mark: str) -> list[bool]:
     return [row == ["true"] for row in http.rows(f"{text}statement_text, 'system') ORDER BY created")]
 
 
-def test_one_asks_and_all_are_answered(server: RealServer, clients: dict[str, Ask]) -> None:
+def test_concurrent_identical_queries_share_one_execution(server: RealServer, clients: dict[str, Ask]) -> None:
     http = server.http()
     http.run(f"CREATE OR REPLACE TABLE {TABLE} AS SELECT id AS n FROM range(10)")
     total = 45

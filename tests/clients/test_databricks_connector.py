@@ -163,7 +163,7 @@ def test_an_asynchronous_statement(cursor: Any) -> None:
     assert [tuple(row) for row in cursor.fetchall()] == [(0.2,)]
 
 
-def test_nothing_is_left_open(served: Served, connection: Any) -> None:
+def test_closed_statements_leave_no_operation_open(served: Served, connection: Any) -> None:
     with connection.cursor() as cursor:
         for text in ("SELECT 1", "ROWS 100000", "INSERT", "SELECT 1"):
             cursor.execute(text)

@@ -136,7 +136,7 @@ def test_half_read_result_continues_over_impyla(process: ServerProcess) -> None:
     assert sorted(got) == list(range(ROWS))
 
 
-def test_one_folder_with_the_open_sessions_is_left_after_the_end(process: ServerProcess, folder: Path) -> None:
+def test_shutdown_leaves_one_state_folder_with_the_open_sessions(process: ServerProcess, folder: Path) -> None:
     process.popen.send_signal(signal.SIGTERM)
     assert process.end() == 0, process.output
     (left,) = (folder / "lake" / ".state" / "gateways").iterdir()

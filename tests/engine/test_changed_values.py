@@ -174,7 +174,7 @@ def test_an_append_only_table_takes_new_rows_alone(session: LakeSession) -> None
     }
 
 
-def test_both_sides_of_a_merge_may_have_one_name(session: LakeSession) -> None:
+def test_merge_accepts_target_and_source_of_equal_names(session: LakeSession) -> None:
     run(session, "CREATE SCHEMA news")
     run(session, "CREATE TABLE twin AS SELECT 1 AS k, 1 AS v UNION ALL SELECT 2, 2")
     run(session, "CREATE TABLE news.twin AS SELECT 1 AS k, 7 AS v UNION ALL SELECT 2, 4 UNION ALL SELECT 3, 3")

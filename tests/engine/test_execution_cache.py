@@ -89,7 +89,7 @@ def test_queries_that_are_executed_again(session: LakeSession, text: str, again:
         assert run_query(session, text) == (expected, again)
 
 
-def test_other_files_are_planned_anew(session: LakeSession) -> None:
+def test_changed_files_invalidate_the_cached_plan(session: LakeSession) -> None:
     """For any change in files: more files, others with the same size, deletion vectors, other columns."""
     run(session, "CREATE TABLE changing (id INT, s STRING) TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     texts = (

@@ -67,7 +67,9 @@ def test_tables_that_are_made_or_replaced_by_a_query_are_left_out_as_well(sessio
     assert refuse(session, "CREATE TABLE made_once AS SELECT 1 AS a").condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
 
 
-def test_one_number_is_written_once_by_many(engine: LakeEngine, session: LakeSession, lake: Path) -> None:
+def test_concurrent_writes_of_one_transaction_number_commit_once(
+    engine: LakeEngine, session: LakeSession, lake: Path
+) -> None:
     run(session, "CREATE TABLE raced_numbers (a INT)")
 
     def send(number_of_sender: int) -> int | str | None:

@@ -203,7 +203,7 @@ def test_rows_of_a_cached_plan_have_the_files_and_log_of_a_job(session: LakeSess
 
 
 @pytest.mark.parametrize("case", NOT_PLANNED)
-def test_other_rows_have_no_cached_plan(session: LakeSession, case: str) -> None:
+def test_unsuitable_rows_have_no_cached_plan(session: LakeSession, case: str) -> None:
     columns, layout, primer, values = NOT_PLANNED[case]
     name = name_of("unplanned", case)
     run(session, f"CREATE TABLE {name} ({columns}) {layout}")

@@ -39,12 +39,12 @@ def test_all_read_the_source_as_it_was(tables: LakeSession) -> None:
     assert len(rows(tables, "SELECT * FROM src")) == 6
 
 
-def test_one_table_may_come_twice(tables: LakeSession) -> None:
+def test_multi_insert_accepts_one_table_twice(tables: LakeSession) -> None:
     run(tables, "FROM src INSERT INTO a SELECT x INSERT INTO a SELECT x * 10")
     assert sorted(rows(tables, "SELECT * FROM a")) == [(1,), (2,), (3,), (10,), (20,), (30,)]
 
 
-def test_nothing_is_written_where_one_cannot_be_planned(tables: LakeSession, lake: Path) -> None:
+def test_multi_insert_with_a_missing_table_writes_nothing(tables: LakeSession, lake: Path) -> None:
     before = version_of(lake, "a")
     refused = refuse(tables, "FROM src INSERT INTO a SELECT x INSERT INTO missing SELECT x")
     assert refused.condition == "TABLE_OR_VIEW_NOT_FOUND"

@@ -52,7 +52,7 @@ def test_files_come_in_the_order_of_their_jobs(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("broken", [0, 7, 29])
-def test_nothing_stays_where_one_fails(monkeypatch: pytest.MonkeyPatch, broken: int) -> None:
+def test_failed_optimize_job_removes_all_written_files(monkeypatch: pytest.MonkeyPatch, broken: int) -> None:
     jobs = Jobs(broken)
     monkeypatch.setattr(optimize_module, "regrouped_rows", jobs.write)
     with pytest.raises(ValueError, match=str(broken)):

@@ -132,7 +132,7 @@ def test_however_it_is_written(
 
 
 @pytest.mark.parametrize("stored", ["INT", "DECIMAL(12, 6)"])
-def test_both_looks_at_the_query_see_the_same_rows(session: LakeSession, stored: str) -> None:
+def test_replace_on_evaluates_a_random_query_once(session: LakeSession, stored: str) -> None:
     """Each random row that came took away the row with its key, and no other row is gone."""
     run(session, "DROP TABLE IF EXISTS dice")
     run(session, f"CREATE TABLE dice (k {stored}, is_new BOOLEAN)")

@@ -49,7 +49,7 @@ def test_constraints_may_call_time_functions(session: LakeSession, call: str, ty
 
 
 @pytest.mark.spark
-def test_other_words_are_columns(session: LakeSession) -> None:
+def test_unknown_time_units_are_column_names(session: LakeSession) -> None:
     for unit in ("FORTNIGHT", "`MONTH`"):
         text = f"CREATE TABLE odd_units (a TIMESTAMP, g BIGINT GENERATED ALWAYS AS (timestampdiff({unit}, a, a)))"
         assert refuse(session, text).condition == "DELTA_INVALID_GENERATED_COLUMN_REFERENCES"

@@ -116,7 +116,7 @@ def test_refusals(lake: BareLake, worn: Path) -> None:
     assert BareLake(lake.folder).refuse("VACUUM worn").condition == "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"
 
 
-def test_nothing_is_retained_where_the_check_is_off(lake: BareLake, worn: Path) -> None:
+def test_vacuum_without_retention_check_deletes_all_unreferenced_files(lake: BareLake, worn: Path) -> None:
     lake.answer(CHECK_OFF)
     delete(lake, "k = 2")
     lake.answer("VACUUM worn RETAIN 0 HOURS")

@@ -375,7 +375,7 @@ def test_variables_and_scripts_over_tables(session: LakeSession) -> None:
         "BEGIN CASE reflect('java.lang.System', 'nanoTime') WHEN '' THEN SELECT 1; END CASE; END",
     ],
 )
-def test_nothing_escapes_the_guard(session: LakeSession, text: str) -> None:
+def test_variable_expressions_are_guarded(session: LakeSession, text: str) -> None:
     table(session, "DECLARE n INT")
     assert answered(session, text) in [
         ("UNSUPPORTED_FUNCTION", "0A000"),

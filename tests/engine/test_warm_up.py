@@ -66,7 +66,7 @@ def test_all_statements_run_on_a_lake_of_their_own(
     session.close()
 
 
-def test_none_starts_while_a_client_s_statement_runs(tmp_path: Path) -> None:
+def test_warm_up_waits_while_a_client_statement_runs(tmp_path: Path) -> None:
     clients, session = RunningStatements(), Session()
     reached = threading.Event()
     may_end = threading.Event()

@@ -43,7 +43,7 @@ def test_a_row_for_each_text(data: list[bytes]) -> None:
 
 
 @given(anything(SEEDS))
-def test_one_file_is_a_value_or_one_named_error(data: bytes) -> None:
+def test_file_statistics_parse_or_raise_malformed_log_entry(data: bytes) -> None:
     try:
         stats = parse_file_stats(data.decode(errors="replace"))
     except MalformedLogEntry:

@@ -55,7 +55,7 @@ def test_pages_are_of_what_is_there_until_the_end() -> None:
 
 
 @pytest.mark.parametrize(("whole", "streams"), [(True, True), (False, False)])
-def test_others_wait_for_the_end(whole: bool, streams: bool) -> None:
+def test_results_without_streaming_wait_for_the_end(whole: bool, streams: bool) -> None:
     answer = Streams()
     answer.give(1)
     running, thread = started(answer, whole=whole, streams=streams)

@@ -148,7 +148,7 @@ def test_a_certificate_that_cannot_be_used_is_found_before_anything_starts(
     assert server.steps == []
 
 
-def test_one_file_may_hold_both(certificate: Certificate, tmp_path: Path) -> None:
+def test_certificate_and_key_may_share_a_file(certificate: Certificate, tmp_path: Path) -> None:
     both = tmp_path / "both.pem"
     both.write_bytes(certificate.certificate.read_bytes() + certificate.key.read_bytes())
     assert isinstance(TlsServer(TlsFiles(certificate=str(both))).begin(), TlsSession)
@@ -315,7 +315,7 @@ SAMPLES = [
 ]
 
 
-def test_both_ports_survive_damaged_handshakes(
+def test_damaged_tls_handshakes_leave_http_and_thrift_serving(
     live: Live, certificate: Certificate, caplog: pytest.LogCaptureFixture
 ) -> None:
     for port in (live.port, live.thrift_port):

@@ -108,7 +108,7 @@ def _read(folder: Path, format: str) -> Rows:
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_one_table_is_read_and_a_second_run_finishes(
+def test_killed_conversion_leaves_a_readable_table_and_can_be_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case, after: bool
 ) -> None:
     """`after`: the call at which it fails has taken effect."""

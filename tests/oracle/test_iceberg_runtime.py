@@ -61,7 +61,7 @@ def test_we_read_what_it_writes(made: Answers, ask: Callable[[str], list[tuple[A
         assert [list(row) for row in found] == expected, text
 
 
-def test_both_write_the_same_tables(spark_driver: SparkDriver, tmp_path: Path) -> None:
+def test_iceberg_spark_and_the_gateway_extend_each_others_tables(spark_driver: SparkDriver, tmp_path: Path) -> None:
     """It reads and extends our table, and we read that; then we extend it, and it reads that."""
     lake = tmp_path / "lake"
     lake.mkdir()

@@ -76,7 +76,7 @@ def run_steps(folder: Path, steps: list[Any]) -> list[list[list[Any]]]:
     return [answer["rows"] for answer in answers]
 
 
-def test_both_read_and_write_types_that_spark_lacks(folder: Path, session: LakeSession) -> None:
+def test_types_that_spark_lacks_round_trip_with_iceberg(folder: Path, session: LakeSession) -> None:
     tables = {f"types_{mode[:4]}": mode for mode in _MODES}
     reads = {(name, text): exact_rows(f"({text.replace('{t}', f'c.d.{name}')})") for name in tables for text in _READS}
 

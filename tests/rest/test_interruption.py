@@ -83,7 +83,7 @@ def test_a_token_that_is_not_given_out(slow: RestServer) -> None:
     assert client.has_namespace(("shop",))
 
 
-def test_others_who_wait_for_the_same_answer(slow: RestServer) -> None:
+def test_shared_request_survives_the_disconnect_of_another_waiter(slow: RestServer) -> None:
     """Only the calling thread is connected to the catalog."""
     slow.faults({"method": "GET", "contains": "/namespaces/shop/tables", "holds": True})
     names = RestNames(slow.client(timeout_s=SLOW_S))

@@ -378,7 +378,7 @@ def test_file_systems_are_not_cached(monkeypatch: pytest.MonkeyPatch, bucket: ty
     assert not bucket._cache
 
 
-def test_nothing_is_given_out_unasked(tmp_path: Path, server: RestServer, bucket: type[Bucket]) -> None:
+def test_credentials_are_vended_on_request_only(tmp_path: Path, server: RestServer, bucket: type[Bucket]) -> None:
     server.vend(config=TOKEN)
     server.other_client().create_table("b.unasked", ROWS, location="s3://b/unasked")
     client = server.client()

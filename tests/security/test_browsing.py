@@ -250,7 +250,7 @@ def test_entries_are_those_that_the_principal_may_see(listed: GuardedLake) -> No
         (ObjectKind.VOLUME, "files", "hidden", "42704"),
     ],
 )
-def test_one_entry_by_name_that_is_hidden_is_unknown(
+def test_hidden_entry_listed_by_name_is_unknown(
     listed: GuardedLake, kind: ObjectKind, shown: str, hidden: str, sqlstate: str
 ) -> None:
     assert names(entries(listed, "eve", kind, name=shown.upper())) == [shown]

@@ -152,7 +152,7 @@ REFUSED = (
 )
 
 
-def test_nothing_hidden_is_named(people: People) -> None:
+def test_errors_do_not_reveal_hidden_values(people: People) -> None:
     """Probes 29, 31 and 46: neither by a `*`, nor by internal names, nor in a message."""
     for pattern, condition in REFUSED:
         text = pattern.format(t="shop.plain AS t")

@@ -116,9 +116,7 @@ def test_rename_requires_create_volume(lake: GuardedLake) -> None:
         ("READ VOLUME", "DESCRIBE VOLUME shop.files", "R"),
     ],
 )
-def test_one_privilege_on_a_volume_is_not_another(
-    lake: GuardedLake, granted: str, statement: str, expected: str
-) -> None:
+def test_volume_privileges_are_independent(lake: GuardedLake, granted: str, statement: str, expected: str) -> None:
     lake.do("root", f"GRANT {granted} ON VOLUME shop.files TO eve")
     assert lake.outcome("eve", statement) == expected
 

@@ -45,7 +45,7 @@ def test_undisturbed_statement_takes_its_requests_one_after_the_other(
 
 
 @pytest.mark.parametrize("answer_ms", [5, 20])
-def test_one_gateway_commits_to_one_table_once_in_two_requests(answer_ms: int) -> None:
+def test_single_gateway_commits_at_half_the_request_rate(answer_ms: int) -> None:
     figures = simulate(Load(per_s=300, gateways=1, tables=1, seconds=20), replace(STEADY, median_s=answer_ms / 1000))
     assert figures.ended_per_s == pytest.approx(1000 / (2 * answer_ms), rel=0.02)
     assert figures.attempts == pytest.approx(1, abs=0.01)

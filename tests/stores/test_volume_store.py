@@ -107,7 +107,7 @@ def test_an_upload_leaves_nothing_in_a_volume_that_was_dropped_meanwhile(
 
 
 @pytest.mark.parametrize("size", [3, pytest.param(LARGE_BYTES, marks=pytest.mark.slow)])
-def test_one_of_several_writers_without_overwrite_succeeds(lake: S3Lake, size: int) -> None:
+def test_concurrent_puts_without_overwrite_have_one_winner(lake: S3Lake, size: int) -> None:
     writers = WRITERS if size < LARGE_BYTES else 2
     allowed = [transfer(lake, f"PUT 'x' INTO '{VOLUME}/raced'") for _ in range(writers)]
     start = Barrier(writers)

@@ -45,7 +45,7 @@ def test_a_package_file_holds_no_code() -> None:
     assert not code
 
 
-def test_nothing_is_left_for_later() -> None:
+def test_sources_have_no_todo() -> None:
     marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
     assert not [module.path for module in MODULES.values() if marks.search(module.text)]
 

@@ -16,7 +16,7 @@ def readings(module: Module) -> list[str]:
     return [f"{module.path}:{node.lineno}" for node in (*names, *texts)]
 
 
-def test_one_module_reads_the_bytes_that_pyarrow_counts() -> None:
+def test_nbytes_is_read_in_one_module_only() -> None:
     assert not [place for module in MODULES.values() if module.name != ALLOWED for place in readings(module)]
     assert readings(MODULES[ALLOWED])
 

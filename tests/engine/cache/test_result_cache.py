@@ -291,7 +291,7 @@ def test_waiting_query_can_be_cancelled(
     assert patient.result(60) is WaitOutcome.ALONE
 
 
-def test_one_that_is_read_back_is_read_once(spool: OwnedSpool, pool: ThreadPoolExecutor) -> None:
+def test_concurrent_readers_load_a_stored_result_once(spool: OwnedSpool, pool: ThreadPoolExecutor) -> None:
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for name in "ab":
         cache.put(name.encode(), cached_result(name))

@@ -12,7 +12,7 @@ from engine.concurrency.cancel import CancelToken
 from engine.concurrency.table_locks import TableLocks
 
 
-def test_one_holds_a_key_at_a_time_and_who_waits_can_be_cancelled() -> None:
+def test_key_has_one_holder_and_a_waiter_can_be_cancelled() -> None:
     locks, held = TableLocks(), threading.Event()
     cancel = CancelToken()
 

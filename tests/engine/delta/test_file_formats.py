@@ -21,7 +21,7 @@ def _load(provider: str) -> Snapshot:
 
 @pytest.mark.parametrize("provider", ["orc", "csv", "json", "delta", ""])
 @pytest.mark.parametrize("operation", TableOperation)
-def test_other_formats_are_refused(provider: str, operation: TableOperation) -> None:
+def test_unsupported_file_format_is_rejected(provider: str, operation: TableOperation) -> None:
     snapshot = _load(provider)
     assert snapshot.version == 0 and snapshot.schema.names
     with pytest.raises(UnsupportedFileFormat, match=repr(provider)):

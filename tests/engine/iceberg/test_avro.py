@@ -175,7 +175,7 @@ def decoded(blocks: AvroBlocks) -> list[dict[str, Any]] | None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_both_decoders_make_the_same_of_damaged_blocks(tmp_path: Path, seed: int, monkeypatch: Any) -> None:
+def test_decoders_agree_on_damaged_blocks(tmp_path: Path, seed: int, monkeypatch: Any) -> None:
     """Or both reject them: fastavro's result counts if our decoder falls back."""
     chance = random.Random(seed)
     path = tmp_path / "m.avro"

@@ -105,6 +105,6 @@ def test_inconsistent_header_is_a_malformed_file(schema: Any) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"PAR1", b"Obj\x01", b"Obj\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"Obj\x01\0"]
 )
-def test_other_bytes_are_a_malformed_file(data: bytes) -> None:
+def test_malformed_header_is_rejected_with_the_file_name(data: bytes) -> None:
     with pytest.raises(MalformedIcebergFile, match=r"a\.avro"):
         read_avro_columns(io.BytesIO(data), "a.avro")

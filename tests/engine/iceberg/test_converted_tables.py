@@ -266,7 +266,7 @@ def test_properties_that_no_delta_table_has(bare: BareLake, make: Callable[[Hand
     assert not (bare.path("t") / "_delta_log").exists() and not list(bare.path("t").glob("*.bin"))
 
 
-def test_both_tables_are_read_and_one_is_written(bare: BareLake) -> None:
+def test_converted_table_and_its_source_are_read_independently(bare: BareLake) -> None:
     """Neither removes files that the other needs."""
     bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
     (entry,) = bare.sources.catalog.view().recorded_at(str(bare.path("t")))
@@ -311,8 +311,8 @@ def test_conversion_restarts_after_a_concurrent_commit(bare: BareLake, monkeypat
     assert ensure_read(bare, ["id"]) == [(1,), (2,)]
 
 
-def test_others_commit_before_the_log_is_there(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When all else was looked at: the log is taken back, and the statement begins again."""
+def test_conversion_restarts_if_a_commit_precedes_its_log(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After all other checks: the log is removed, and the statement restarts."""
     made = table_of(bare, column(1, "id", "long"))
     made.commit(made.data({"id": [1]}))
     commit, pending = creation._commit, [2]

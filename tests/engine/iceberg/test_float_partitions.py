@@ -39,7 +39,9 @@ STATEMENTS: list[tuple[str, list[tuple[int, str | None]]]] = [
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 @pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
 @pytest.mark.parametrize("format_", ["iceberg", "delta"])
-def test_both_zeros_stay_what_they_are(session: LakeSession, lake: Path, type_: str, format_: str, mode: str) -> None:
+def test_positive_and_negative_zero_are_preserved(
+    session: LakeSession, lake: Path, type_: str, format_: str, mode: str
+) -> None:
     name = f"zeros_{format_}_{type_}_{mode[:4]}".lower()
     settings = ", ".join(f"'write.{each}.mode' = '{mode}'" for each in ("delete", "update", "merge"))
     if format_ == "delta":

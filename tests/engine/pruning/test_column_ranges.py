@@ -152,7 +152,7 @@ def test_long_decimals_are_two_doubles_wider() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(None, pa.array(["b"])), (pa.array(["a"]), None)])
-def test_one_text_bound_is_enough(low: pa.Array | None, high: pa.Array | None) -> None:
+def test_string_column_with_one_bound_has_a_range(low: pa.Array | None, high: pa.Array | None) -> None:
     bounds = bounds_of_statistics(low, high, PrimitiveType.STRING)
     assert isinstance(bounds, BytesBounds)
     assert (None if bounds.low is None else bounds.low.to_pylist()) == (None if low is None else [b"a"])

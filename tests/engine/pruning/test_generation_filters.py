@@ -187,7 +187,7 @@ def test_parts_of_a_date_act_together(names: str, predicate: Predicate, remainin
     assert survivors({name: PARTS[name] for name in names.split()}, predicate, CALENDAR) == remaining
 
 
-def test_nothing_is_derived_from_columns_that_do_not_compare_by_bytes_or_are_of_another_type() -> None:
+def test_columns_of_unsuitable_types_derive_no_partition_filter() -> None:
     char = StructField("s", STRING, metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(3)"})
     columns = TableColumns(schema=StructType((char, StructField("p", STRING))), partition_columns=("p",))
     assert derive(compare("s", "=", "abc"), columns, {"p": Beginning(("s",), 1)}) == ALWAYS

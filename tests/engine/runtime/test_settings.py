@@ -82,7 +82,7 @@ def test_allowed_values_take_their_canonical_spelling(key: str, value: str, cano
         ("spark.sql.session.timeZone", "+8:5:30"),
     ],
 )
-def test_other_values_are_refused_with_what_is_expected(key: str, value: str) -> None:
+def test_invalid_setting_values_are_rejected(key: str, value: str) -> None:
     with pytest.raises(InvalidSettingValue) as caught:
         parse_setting(key, value)
     assert value in caught.value.full_message and caught.value.sqlstate == "22022"

@@ -58,7 +58,7 @@ def test_conditions_stay_above_it_in_the_optimized_plan(spark: ExecSession, text
         ("SELECT * FROM (SELECT n FROM hidden WHERE 1 / n < 5) TABLESAMPLE (99 PERCENT) REPEATABLE (7)", 2),
     ],
 )
-def test_one_goes_where_nothing_above_a_view_of_hidden_tables_may_fail(
+def test_barrier_is_removed_if_no_expression_above_the_view_can_fail(
     spark: ExecSession, text: str, samples: int
 ) -> None:
     rows = "SELECT id AS n FROM range(100) WHERE id IN (SELECT explode(sequence(1, 10)))"

@@ -66,7 +66,9 @@ def test_file_systems_over_the_limit_are_closed(spark_driver: SparkDriver, tmp_p
     assert found == case.expirations.keys() - case.over
 
 
-def test_one_that_cannot_be_closed_keeps_no_other_from_it(spark_driver: SparkDriver, tmp_path: Path) -> None:
+def test_file_system_that_fails_to_close_does_not_prevent_closing_others(
+    spark_driver: SparkDriver, tmp_path: Path
+) -> None:
     jvm = spark_driver.process.gateway.jvm
     systems = jvm.deltagateway.cache.FileSystemCache(MANY)
     broken = jvm.org.apache.hadoop.fs.FilterFileSystem()  # without an underlying file system

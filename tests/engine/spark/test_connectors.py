@@ -85,7 +85,7 @@ def test_connector_is_installed_once(tmp_path: Path, maven: Path) -> None:
     ],
     ids=["other content", "a missing jar", "an error"],
 )
-def test_nothing_is_installed_after_a_failure(tmp_path: Path, maven: Path, case: dict[str, str], reason: str) -> None:
+def test_failed_installation_leaves_no_files(tmp_path: Path, maven: Path, case: dict[str, str], reason: str) -> None:
     provide(maven, **case)
     with pytest.raises(ConnectorNotInstallable, match=reason):
         install_connector("s3", tmp_path / "connectors")

@@ -38,7 +38,7 @@ class BlockedPruning:
         raise AssertionError("the query reads without estimates")
 
 
-def test_others_run_while_the_planning_of_one_hangs(
+def test_statements_run_while_the_planning_of_another_statement_hangs(
     spark: ExecSession, spark_driver: SparkDriver, tmp_path: Path
 ) -> None:
     free = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1, 2]})])

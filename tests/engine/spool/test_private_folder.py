@@ -33,5 +33,5 @@ def test_leftovers_of_a_killed_server_are_removed_at_start(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == [unknown]
 
 
-def test_others_cannot_enter(tmp_path: Path) -> None:
+def test_private_folder_has_mode_0700(tmp_path: Path) -> None:
     assert PrivateFolder(str(tmp_path)).path.stat().st_mode & 0o777 == 0o700

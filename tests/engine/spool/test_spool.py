@@ -128,7 +128,7 @@ def test_without_a_limit_of_its_own_an_owner_meets_that_of_all(tmp_path: Path) -
         writer.add(batch(0, 100))
 
 
-def test_one_file_has_a_limit_of_its_own(spool: Spool) -> None:
+def test_spool_file_limit_is_enforced(spool: Spool) -> None:
     message = batch(0, 100).serialize().size
     writer = spool.writer(SCHEMA, file_bytes_max=message * 2)
     stored = [writer.add(batch(0, 100)), writer.add(batch(1, 100))]

@@ -266,7 +266,7 @@ def test_links_are_followed_to_sources_only(tmp_path: Path, case: str, target: s
 
 
 @pytest.mark.parametrize("target", ["outside", "lake"])
-def test_nothing_is_written_or_removed_through_links(tmp_path: Path, target: str) -> None:
+def test_writes_and_deletes_through_links_are_rejected(tmp_path: Path, target: str) -> None:
     root, elsewhere = tmp_path / "lake" / "t", tmp_path / target / "linked"
     _table(root)
     elsewhere.parent.mkdir(exist_ok=True)

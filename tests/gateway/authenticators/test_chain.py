@@ -88,7 +88,7 @@ def by_plain(chain: Chain, user: str, password: str, peer: Peer = HERE) -> Ident
         (None, JWT, Method.JWT),
     ],
 )
-def test_one_method_sees_a_secret(user: str | None, secret: str, method: Method) -> None:
+def test_secret_is_passed_to_one_method_only(user: str | None, secret: str, method: Method) -> None:
     passwords, tokens, jwt = Passwords(), Tokens(Method.TOKEN), Tokens(Method.JWT)
     chain = Chain(Methods(password=passwords, token=tokens, jwt=jwt))
     seen = {Method.LDAP: passwords.secrets_seen, Method.TOKEN: tokens.secrets_seen, Method.JWT: jwt.secrets_seen}

@@ -70,7 +70,7 @@ def test_failures_are_forgotten_after_a_while(world: World) -> None:
     assert [world.guess() for _ in range(6)] == ["failed"] * 5 + ["wait 1"]
 
 
-def test_one_user_guessed_from_many_places(world: World) -> None:
+def test_guesses_for_one_user_from_many_addresses_are_throttled(world: World) -> None:
     assert world.log_in("ann", ELSEWHERE) == "in"
     answers = [world.guess("ann", Peer(f"10.0.{number}.1")) for number in range(110)]
     assert answers == ["failed"] * 100 + ["wait 1"] * 10

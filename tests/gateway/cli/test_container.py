@@ -53,7 +53,7 @@ def test_two_variables_open_the_server(state: Path) -> None:
     assert not (state / "users").exists()
 
 
-def test_one_variable_accepts_one_risk(state: Path) -> None:
+def test_environment_variable_accepts_its_risk_only(state: Path) -> None:
     config = load_config(None, prepared(state, **{ANYBODY: "yes"}).variables, {})
     assert config.server.accepted_risks == (Risk.ANYBODY,), "so that the start still requires TLS"
 

@@ -27,7 +27,7 @@ def write(lines: list[str]) -> str:
     return out.getvalue()
 
 
-def test_what_fits_on_the_screen_is_written_directly(paged: Path) -> None:
+def test_output_that_fits_the_screen_skips_the_pager(paged: Path) -> None:
     assert write(["a\n", "b\n"]) == "a\nb\n" and not paged.exists()
 
 

@@ -153,7 +153,7 @@ def test_release_frees_the_operation(lab: Lab) -> None:
         list(stub.ReattachExecute(_reattach(request, None)))
 
 
-def test_nothing_stays_of_statements_that_the_client_has_read(lab: Lab) -> None:
+def test_released_statements_are_removed_from_the_session(lab: Lab) -> None:
     client = lab.client()
     for _ in range(20):
         rows_of(client, "ROWS 10")

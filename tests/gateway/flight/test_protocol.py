@@ -281,7 +281,7 @@ def test_unknown_action_is_rejected_with_its_name(lab: Lab, name: str) -> None:
         act(lab.client(), name, b"")
 
 
-def test_other_calls_of_flight_are_rejected(lab: Lab) -> None:
+def test_unsupported_flight_calls_are_rejected(lab: Lab) -> None:
     client = lab.client()
     with pytest.raises(flight.FlightError, match="UNSUPPORTED_FLIGHT_FEATURE"):
         list(client.list_flights())

@@ -48,7 +48,7 @@ def test_console_files_are_cached_by_browsers(built: Api) -> None:
 
 
 @pytest.mark.parametrize("path", ["/console/index.html", "/console/other.js", "/console/../app.py", "/console/"])
-def test_nothing_else_is_a_file_of_the_console(built: Api, path: str) -> None:
+def test_unknown_console_paths_are_not_found(built: Api, path: str) -> None:
     assert built.request("GET", path).status_code == 404
 
 

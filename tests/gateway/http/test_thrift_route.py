@@ -243,7 +243,7 @@ def test_a_session_is_its_principals_on_every_front_end(live: Live) -> None:
     assert live.registry.sessions() == ()
 
 
-def test_one_connection_may_carry_the_calls_of_many(live: Live) -> None:
+def test_http_connection_carries_calls_of_several_users(live: Live) -> None:
     with connection_to(live) as connection:
         for user in ("ada", "grace", "ada"):
             assert post(connection, **basic(user))[0] == 200

@@ -161,7 +161,7 @@ def test_a_session_may_belong_to_a_span(make_api: Maker, collector: Collector) -
     assert (root.trace, root.parent) == (TRACE, SPAN) and "db.query.text" not in root.attributes
 
 
-def test_nothing_is_loaded_or_recorded_without_a_collector(make_api: Maker) -> None:
+def test_tracing_without_a_collector_records_nothing(make_api: Maker) -> None:
     assert make_tracer(TracingSection()) is None
     api = make_api()
     api.submit("SELECT 1", wait_timeout="50s")

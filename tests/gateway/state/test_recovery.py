@@ -370,7 +370,7 @@ def test_statement_whose_result_is_lost_fails(folder: Path | str, engine: ArrowE
     second.stop()
 
 
-def test_others_do_not_get_what_was_restored(folder: Path | str, engine: ArrowEngine) -> None:
+def test_recovered_statement_is_hidden_from_other_principals(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     session = open_session(first.thrift("ada"))
     operation = execute(first.thrift("ada"), session, "SELECT nested")

@@ -424,7 +424,7 @@ def is_taken(folder: RemoteFolder, name: str) -> bool:
     return seen is not None and seen.shown.is_taken
 
 
-def test_one_of_several_gateways_takes_over(url: str, engine: ArrowEngine) -> None:
+def test_exactly_one_gateway_takes_over_a_crashed_one(url: str, engine: ArrowEngine) -> None:
     first = Process(url, engine)
     second, third = Process(url, engine), Process(url, engine)
     done = first.submit("ROWS 30000", format="ARROW_STREAM", disposition="EXTERNAL_LINKS")

@@ -96,7 +96,7 @@ MERGED: list[tuple[dict[str, Any], dict[str, Any], dict[str, str] | None]] = [
 
 
 @pytest.mark.parametrize(("one", "other", "expected"), MERGED)
-def test_one_schema_of_two(
+def test_schemas_of_two_files_are_merged(
     tmp_path: Path, one: dict[str, Any], other: dict[str, Any], expected: dict[str, str] | None
 ) -> None:
     known, found = (schema_of(tmp_path / "f.parquet", pa.schema(each).empty_table()) for each in (one, other))

@@ -164,7 +164,7 @@ def test_clustering_is_changed_and_ended() -> None:
     assert clustering_columns(none.config("t")) == ()
 
 
-def test_nothing_is_ended_where_nothing_is_clustered() -> None:
+def test_cluster_by_none_leaves_an_unclustered_table_unchanged() -> None:
     assert change(PLAIN, by()) == PLAIN
     assert clustered().clustering is None
     assert clustered().protocol == PLAIN.protocol

@@ -32,7 +32,7 @@ def plain(actions: LogActions) -> dict[str, Any]:
 
 
 @given(ACTIONS, ACTIONS)
-def test_both_decoders_agree(one: Action, other: Action) -> None:
+def test_strict_and_tolerant_decoders_agree(one: Action, other: Action) -> None:
     """A commit on lines, and the same commit spread over lines, which only the tolerant decoder takes."""
     pretty = "".join(json.dumps(format_action(action), indent=1) for action in (one, other)).encode()
     try:

@@ -164,7 +164,7 @@ def test_advanced_snapshots_equal_those_of_the_log() -> None:
             assert both[0] == both[1], (version, rows)
 
 
-def test_nothing_follows_the_commits_of_a_table_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dropped_table_has_no_post_commit_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Running work is awaited, waiting work is discarded; other tables' work continues."""
     started, may_go, done = threading.Event(), threading.Event(), []
 

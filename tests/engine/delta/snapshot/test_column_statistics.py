@@ -44,7 +44,7 @@ def test_columns_are_counted_one_after_the_other(table: Snapshot) -> None:
     assert read(table) == {"a": (1, 9), "b": (1, 2)}
 
 
-def test_other_readers_and_clean_up_pass_over_it(table: Snapshot) -> None:
+def test_distinct_counts_survive_other_readers_and_cleanup(table: Snapshot) -> None:
     write_distinct_counts(table.storage, table.config, 0, {"a": DistinctCount(2, 2)})
     other = DeltaTable(table.table_root)
     other.create_checkpoint()

@@ -68,7 +68,7 @@ TYPED: list[tuple[str, Any, tuple[Any, DataType] | None]] = [
 
 
 @pytest.mark.parametrize(("name", "value", "typed"), TYPED)
-def test_one_comparison(name: str, value: Any, typed: tuple[Any, DataType] | None) -> None:
+def test_comparison_is_typed_or_cannot_be_answered(name: str, value: Any, typed: tuple[Any, DataType] | None) -> None:
     found = typed_condition(compare(name, value), COLUMNS)
     if typed is None:
         assert isinstance(found, NoAnswer)

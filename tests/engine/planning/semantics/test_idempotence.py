@@ -26,6 +26,6 @@ def test_a_number() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "missing"), [(TXN_APP_ID, "app", TXN_VERSION), (TXN_VERSION, "3", TXN_APP_ID)]
 )
-def test_one_setting_alone(key: str, value: str, missing: str) -> None:
+def test_idempotence_setting_without_its_pair_is_rejected(key: str, value: str, missing: str) -> None:
     with pytest.raises(IncompleteIdempotence, match=missing):
         idempotent_write(STATE.with_value(key, value))

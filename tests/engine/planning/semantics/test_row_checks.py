@@ -18,7 +18,7 @@ def checks(planning: PlanningLake) -> RowChecks:
     return found
 
 
-def test_one_query_reads_the_table_once_for_all_checks(checks: RowChecks) -> None:
+def test_row_checks_read_the_table_once(checks: RowChecks) -> None:
     assert [scan.relation for scan in checks.read.scans] == ["___scan_0"]
 
 

@@ -106,7 +106,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
-def test_other_calls_are_refused_by_name(text: str, condition: str) -> None:
+def test_unsupported_table_functions_are_rejected_by_name(text: str, condition: str) -> None:
     with pytest.raises(SqlError) as caught:
         parse(text)
     assert caught.value.condition == condition

@@ -67,7 +67,7 @@ def test_names_are_quoted() -> None:
     assert splice(_query("select * from t x"), ["a`b"]) == "select * from `a``b` x"
 
 
-def test_one_name_may_stand_for_two_relations() -> None:
+def test_equal_table_names_of_two_schemas_get_separate_aliases() -> None:
     query = _query("select a.t.id, b.t.id from a.t, b.t")
     assert splice(query, ["r", "r"]) == (
         "select `__relation_0`.id, `__relation_1`.id from `r` AS `__relation_0`, `r` AS `__relation_1`"

@@ -57,7 +57,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(("clauses", "options"), OPTIONS)
-def test_nothing_is_lost_unseen(planning: PlanningLake, clauses: str, options: dict[str, str]) -> None:
+def test_options_of_copy_into_report_lost_values(planning: PlanningLake, clauses: str, options: dict[str, str]) -> None:
     """Columns that only some files have, headers in another order, broken rows."""
     assert dict(copied(planning, f"plain FROM '/in' {clauses}", "a STRING")[1].options) == options
 
