@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import threading
 from decimal import Decimal
@@ -320,3 +321,11 @@ def offset_sizes(values: Any) -> list[int]:
     if pa.types.is_list(values.type) or pa.types.is_map(values.type):
         return [values.buffers()[1].size, *offset_sizes(values.values)]
     return []
+
+
+def test_byte_arrays_of_java_arrive_unchanged(spark_driver: SparkDriver) -> None:
+    decoder = spark_driver.process.gateway.jvm.java.util.Base64.getDecoder()
+    every_byte = bytes(range(256))
+    for expected in (b"", every_byte, every_byte * 300):
+        found = decoder.decode(base64.b64encode(expected).decode())
+        assert isinstance(found, bytearray) and found == expected
