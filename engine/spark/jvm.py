@@ -109,7 +109,7 @@ def _launch(settings: Mapping[str, str]) -> ClientServer:
             port = read_int(connection)
             secret = UTF8Deserializer().loads(connection)
     gateway = ClientServer(
-        java_parameters=JavaParameters(port=port, auth_token=secret, auto_convert=True),
+        java_parameters=JavaParameters(port=port, auth_token=secret),
         python_parameters=PythonParameters(port=0, eager_load=False),
     )
     gateway.proc = process
