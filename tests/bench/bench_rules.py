@@ -8,7 +8,9 @@ each rule and query both medians and their ratio (on / off: below 1 the rule is 
 the sums. `--results` appends all of it to a file, for example `tests/bench/results/rules.txt`.
 
 - `tpch`: the 22 queries at a scale; `tpcds`: the 99 at scale 1, over the folder that `bench_tpcds --folder` makes;
-- `dashboard`: the ten of `dashboard_queries.py`; `lookups`: rows of TPC-H by key, with another key each time.
+- `dashboard`: the ten of `dashboard_queries.py`; `lookups`: rows of TPC-H by key, with another key each time;
+- `files`: a table of two million rows in a file for each of 365 days, for the rules that prune files, and statements
+  with long lists and many expressions.
 
 The caches of plans and columns are on, as in a server; the result cache is off. The rules `planCache` and `columnCache`
 are measured as the others.
@@ -34,13 +36,34 @@ from tests.bench.sides import alternate, open_lake, run, two_core_spark
 from tests.tpcds import Oracle, spark_text
 
 NAMES = tuple(name for name, _ in RULES)
-WORKLOADS = ("tpch", "tpcds", "dashboard", "lookups")
+WORKLOADS = ("tpch", "tpcds", "dashboard", "lookups", "files")
 LOOKUPS: Mapping[str, str] = {
     "order by key": "SELECT * FROM orders WHERE o_orderkey = {key}",
     "items of an order": "SELECT l_linenumber, l_quantity FROM lineitem WHERE l_orderkey = {key}",
     "three customers": "SELECT c_name, c_acctbal FROM customer WHERE c_custkey IN ({key}, {key} + 1, {key} + 2)",
     "order with its customer": (
         "SELECT o_totalprice, c_name FROM orders JOIN customer ON o_custkey = c_custkey WHERE o_orderkey = {key}"
+    ),
+}
+EVENTS = (
+    "CREATE TABLE events (day DATE, at DATE, id BIGINT, kind STRING, amount DECIMAL(10,2)) PARTITIONED BY (day)",
+    "INSERT INTO events SELECT date_add(DATE'2024-01-01', CAST(id DIV 5480 AS INT)), "
+    "date_add(DATE'2024-01-01', CAST(id DIV 5480 AS INT)), id, concat('kind ', id % 20), "
+    "CAST(id % 100000 / 100 AS DECIMAL(10,2)) FROM range(0, 2000000, 1, 2)",
+    "CREATE TABLE returned AS SELECT id * 40 AS id, id DIV 100 AS batch FROM range(0, 50000)",
+)
+FILES: Mapping[str, str] = {
+    "ten rows": "SELECT * FROM events LIMIT 10",
+    "day or key": "SELECT count(*), sum(amount) FROM events WHERE day = DATE'2024-03-01' OR id = 1234567",
+    "returned batch": "SELECT sum(amount) FROM events JOIN returned ON events.id = returned.id WHERE batch = 7",
+    "by month": "SELECT date_trunc('month', at), count(*), sum(amount) FROM events GROUP BY ALL",
+    "50,000 keys": "SELECT count(*), sum(amount) FROM events WHERE id IN ({})".format(
+        ", ".join(map(str, range(0, 500_000, 10)))
+    ),
+    "5,000 expressions": "SELECT {} FROM (SELECT * FROM returned LIMIT 100)".format(
+        ", ".join(
+            f"sum(CASE WHEN id % {number} = 0 THEN id + {number} ELSE batch * {number} END)" for number in range(2, 502)
+        )
     ),
 }
 # Returns the text of a query, each time it is run.
@@ -62,6 +85,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as own, two_core_spark(memory="4g") as driver:
         for workload in arguments.workloads:
             lake, queries = _workload(workload, Path(own), arguments)
+            if workload == "files":
+                _make_events(driver, lake)
             if arguments.queries:
                 queries = {name: text for name, text in queries.items() if name in arguments.queries}
             for line in measure(driver, lake, queries, arguments):
@@ -82,6 +107,9 @@ def _workload(workload: str, own: Path, arguments: argparse.Namespace) -> tuple[
         texts = {f"Q{number}": spark_text(text) for number, text in oracle.queries.items()}
         oracle.close()
         return folder / "lake", {name: _constant(text) for name, text in texts.items()}
+    if workload == "files":
+        (own / "files").mkdir()
+        return own / "files", {name: _constant(text) for name, text in FILES.items()}
     folder = arguments.tpch or own / "tpch"
     if not (folder / "supplier").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,6 +119,12 @@ def _workload(workload: str, own: Path, arguments: argparse.Namespace) -> tuple[
     if workload == "dashboard":
         return folder, {name: _constant(text.format(**PARAMETERS[0])) for name, text in QUERIES.items()}
     return folder, {name: _with_keys(text) for name, text in LOOKUPS.items()}
+
+
+def _make_events(driver: SparkDriver, lake: Path) -> None:
+    session = open_lake(driver, lake)
+    for statement in EVENTS:
+        run(session, statement)
 
 
 def _constant(text: str) -> Text:

@@ -20,7 +20,6 @@ public enum OptimizerRule {
   LARGE_IN_LISTS(Place.RESOLUTION, LargeInLists.class),
   SCAN_STATISTICS(Place.PRE_CBO, ScanStatistics.class),
   DICTIONARY_SIZES(Place.PRE_CBO, DictionarySizes.class),
-  DATE_GROUPING_KEYS(Place.POST_OPTIMIZATION, DateGroupingKeys.class),
   UNSCALED_DECIMAL_AGGREGATES(Place.POST_OPTIMIZATION, UnscaledDecimalAggregates.class),
   SEMI_JOIN_REDUCTION(Place.POST_OPTIMIZATION, SemiJoinReduction.class),
   BROADCAST_SELECTION(Place.POST_OPTIMIZATION, BroadcastSelection.class),
@@ -35,7 +34,6 @@ public enum OptimizerRule {
   DYNAMIC_FILE_PRUNING(Place.QUERY_STAGE, DynamicFilePruning.class),
   SINGLE_TASK_EXECUTION(Place.EXECUTION, ExecutionSettings.class),
   STATIC_PLANS(Place.EXECUTION, ExecutionSettings.class),
-  SHUFFLE_PARTITIONS(Place.EXECUTION, ExecutionSettings.class),
   INTERPRETED_PLANS(Place.EXECUTION, ExecutionSettings.class),
   PLAN_CACHE(Place.CACHE, PlanCache.class),
   COLUMN_CACHE(Place.CACHE, ColumnCache.class);

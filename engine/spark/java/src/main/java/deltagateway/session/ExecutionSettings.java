@@ -3,7 +3,6 @@ package deltagateway.session;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.internals.TreeVisitor;
 import deltagateway.optimizer.BroadcastSelection;
-import deltagateway.optimizer.DateGroupingKeys;
 import deltagateway.optimizer.LimitPruning;
 import deltagateway.optimizer.OptimizerRule;
 import deltagateway.optimizer.RemainingFiles;
@@ -41,8 +40,6 @@ import scala.collection.immutable.Seq;
  *   <li>Adaptive execution chooses joins and partitions again while a query runs, which takes some
  *       milliseconds for each stage. Without a join it could only coalesce partitions, of which
  *       there are few if few bytes are read; and in a small query a join could prune few files.
- *   <li>Other queries have as many partitions in their exchanges as their bytes require, up to the
- *       configured number.
  *   <li>A plan of many thousands of expressions over few bytes is not compiled as a whole, which
  *       would take minutes for a CASE of 5,000 branches.
  *   <li>A write is planned this way only if one task reads and writes all its rows.
@@ -89,12 +86,6 @@ public final class ExecutionSettings {
   /** Bytes up to which adaptive execution does not pay off in a query without joins. */
   private static final long FIXED_MAX = 64L << 20;
 
-  /** Bytes of a partition of an exchange. */
-  private static final long PARTITION = 4L << 20;
-
-  /** Adaptive execution coalesces small partitions, but could not split them again. */
-  private static final long ADAPTIVE_PARTITIONS_MIN = 8;
-
   /** Number of files of a scan that are read sooner than a join could prune them. */
   private static final long FEW_FILES = 3;
 
@@ -123,8 +114,8 @@ public final class ExecutionSettings {
 
   /**
    * Optimizes the query, and chooses how it is planned and run, which must happen in {@link
-   * #during}. Returns another query if parts of it are cheaper in another form ({@link
-   * DateGroupingKeys}), such as sums that are tried in longs ({@link UnscaledDecimalAggregates}).
+   * #during}. Returns another query if parts of it are cheaper in another form, such as sums that
+   * are tried in longs ({@link UnscaledDecimalAggregates}).
    */
   StatementQueryExecution choose(StatementQueryExecution query, boolean triesLongs) {
     LogicalPlan original = optimized(query);
@@ -132,11 +123,8 @@ public final class ExecutionSettings {
     limit = LimitPruning.of(optimized);
     RemainingFiles files = new RemainingFiles(optimized);
     if (files.isEmpty()) return query;
-    LogicalPlan cheaper = optimized;
-    if (triesLongs) {
-      cheaper = new DateGroupingKeys().apply(cheaper);
-      cheaper = new UnscaledDecimalAggregates(files).apply(cheaper);
-    }
+    LogicalPlan cheaper =
+        triesLongs ? new UnscaledDecimalAggregates(files).apply(optimized) : optimized;
     cheaper = byBytes(cheaper, files);
     StatementQueryExecution chosen =
         cheaper == original ? query : new OptimizedQueryExecution(spark, query.analyzed(), cheaper);
@@ -205,7 +193,7 @@ public final class ExecutionSettings {
       query.disableAdaptiveExecution();
       OptimizerRule.STATIC_PLANS.count();
     }
-    choosePartitions(isOneTask, isFixed, bytes);
+    if (isOneTask) changes.put(PARTITIONS, "1");
     if (bytes <= ONE_TASK_MAX
         && OptimizerRule.INTERPRETED_PLANS.isEnabled()
         && hasManyExpressions(query.optimizedPlan())) {
@@ -214,17 +202,6 @@ public final class ExecutionSettings {
     }
     if (isOneTask && remaining.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
     return isOneTask && !query.isAdaptive();
-  }
-
-  private void choosePartitions(boolean oneTask, boolean fixed, long bytes) {
-    changes = new HashMap<>(changes);
-    boolean bySize = !oneTask && OptimizerRule.SHUFFLE_PARTITIONS.isEnabled();
-    if (!oneTask && !bySize) return;
-    long max = session.with(changes).numShufflePartitions();
-    long partitions =
-        oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
-    changes.put(PARTITIONS, Long.toString(Math.min(max, partitions)));
-    if (bySize && partitions < max) OptimizerRule.SHUFFLE_PARTITIONS.count();
   }
 
   /**
@@ -269,10 +246,6 @@ public final class ExecutionSettings {
   }
 
   /** Returns the next power of two, so that there are few different numbers. */
-  private static long powerOfTwo(long number) {
-    return Long.highestOneBit(Math.max(number, 1)) << 1;
-  }
-
   /**
    * Marks scans whose one partition has all their files, or none. Their files are listed when they
    * are planned, so a join could not prune any of them later.

@@ -21,8 +21,6 @@ import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.MakeDecimal;
-import org.apache.spark.sql.catalyst.expressions.TruncDate;
-import org.apache.spark.sql.catalyst.expressions.TruncTimestamp;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.plans.LeftSemi$;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -112,55 +110,6 @@ class LogicalRulesTest {
       String text = "SELECT * FROM facts WHERE " + list;
       var failure = assertThrows(AnalysisException.class, () -> TestTables.query(text).analyzed());
       assertTrue(failure.getCondition().startsWith("DATATYPE_MISMATCH"), failure.getCondition());
-    }
-  }
-
-  @Nested
-  class DateGroupingKeysRule {
-    private static final String MONTHS =
-        "SELECT date_trunc('%s', day), count(*) FROM facts GROUP BY 1";
-
-    @ParameterizedTest
-    @ValueSource(strings = {"month", "MON", "mm", "week", "quarter", "year", "YYYY", "yy"})
-    void keyIsADateWithinTheAggregate(String unit) {
-      LogicalPlan plan = optimized(MONTHS.formatted(unit));
-      LogicalPlan rewritten = new DateGroupingKeys().apply(plan);
-      assertEquals(1, nodes(plan, TruncTimestamp.class).size());
-      assertEquals(0, nodes(rewritten, TruncTimestamp.class).size());
-      assertEquals(1, nodes(rewritten, TruncDate.class).size());
-      assertEquals(plan.schema(), rewritten.schema());
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"day", "hour", "nonsense"})
-    void otherUnitsAreNotRewritten(String unit) {
-      LogicalPlan plan = optimized(MONTHS.formatted(unit));
-      assertSame(plan, new DateGroupingKeys().apply(plan));
-    }
-
-    @Test
-    void timestampsAreNotRewritten() {
-      LogicalPlan plan =
-          optimized(
-              "SELECT date_trunc('month', timestamp_seconds(id)), count(*) FROM facts GROUP BY 1");
-      assertSame(plan, new DateGroupingKeys().apply(plan));
-    }
-
-    @Test
-    void zoneThatSkippedADayIsNotRewritten() {
-      LogicalPlan plan =
-          with(
-              Map.of("spark.sql.session.timeZone", "Pacific/Apia"),
-              () -> optimized(MONTHS.formatted("month")));
-      assertSame(plan, new DateGroupingKeys().apply(plan));
-    }
-
-    @Test
-    void planStaysWithoutTheRule() {
-      LogicalPlan plan = optimized(MONTHS.formatted("month"));
-      assertSame(
-          plan,
-          without(OptimizerRule.DATE_GROUPING_KEYS, () -> new DateGroupingKeys().apply(plan)));
     }
   }
 
