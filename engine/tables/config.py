@@ -114,8 +114,9 @@ class TableConfig(Protocol):
 
     @property
     def partition_sources(self) -> tuple[PartitionSource, ...]:
-        """Returns the source of each of `partition_keys`, if files contain the source columns; empty if the values are
-        `partition_columns`, which files do not contain.
+        """Returns the source of each of `partition_keys`, if files contain the source columns.
+
+        Empty if the values are `partition_columns`, which files do not contain.
         """
         ...
 

@@ -215,8 +215,9 @@ class IcebergSnapshot:
 
     @property
     def is_static(self) -> bool:
-        """Returns True if the table is a fixed metadata file, whose later versions are in a catalog without a
-        connection.
+        """Returns True if the table is a fixed metadata file.
+
+        Its later versions are in a catalog that is not connected.
         """
         return self.address is None and version_of(self.metadata_name) is None
 
