@@ -241,6 +241,7 @@ class LocationEntry:
 
     @property
     def key(self) -> str:
+        """Returns the name in folded case, by which locations are compared."""
         return fold(self.name)
 
 
@@ -256,6 +257,7 @@ class GroupEntry:
 
     @property
     def key(self) -> str:
+        """Returns the name in folded case, by which groups are compared."""
         return fold(self.name)
 
 
@@ -270,4 +272,5 @@ Entry = SecurableEntry | CloneEntry | GroupEntry
 
 
 def owner_of(entry: OwnedEntry) -> Principal | None:
+    """Returns the entry's owner as a principal; None for an entry without an owner."""
     return None if entry.owner is None else Principal(entry.owner_kind, entry.owner)

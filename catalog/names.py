@@ -90,6 +90,7 @@ class CatalogName:
 
     @property
     def parts(self) -> tuple[str, ...]:
+        """Returns the catalog as the only name part, as written."""
         return (self.catalog,)
 
     def __str__(self) -> str:
@@ -123,10 +124,12 @@ class SchemaName:
 
     @property
     def parts(self) -> tuple[str, ...]:
+        """Returns catalog and schema, as written."""
         return (self.catalog, self.schema)
 
     @property
     def catalog_name(self) -> CatalogName:
+        """Returns the name of the schema's catalog."""
         return CatalogName(self.catalog)
 
     def __str__(self) -> str:
@@ -163,10 +166,12 @@ class TableName:
 
     @property
     def parts(self) -> tuple[str, ...]:
+        """Returns catalog, schema and table, as written."""
         return (self.catalog, self.schema, self.table)
 
     @property
     def schema_name(self) -> SchemaName:
+        """Returns the name of the table's schema."""
         return SchemaName(self.catalog, self.schema)
 
     def __str__(self) -> str:

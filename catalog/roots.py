@@ -81,6 +81,7 @@ def is_below(location: str, folder: str) -> bool:
 
 
 def is_at_or_below(location: str, folder: str) -> bool:
+    """Returns True if a location is the folder itself or is below it. No links are resolved."""
     return is_same(location, folder) or is_below(location, folder)
 
 

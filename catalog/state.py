@@ -47,9 +47,11 @@ class CatalogState:
     groups: Mapping[str, GroupEntry] = field(default_factory=lambda: MappingProxyType({}))
 
     def schemas_of(self, catalog: CatalogName) -> Iterator[SchemaEntry]:
+        """Returns the explicit schemas in a catalog; a served folder and a REST catalog have more."""
         return (entry for name, entry in self.schemas.items() if name.catalog_name == catalog)
 
     def relations_of(self, schema: SchemaName) -> Iterator[Relation]:
+        """Returns the explicit tables and views in a schema."""
         return (entry for name, entry in self.relations.items() if name.key[:2] == schema.key)
 
     def entries(self) -> Iterator[Entry]:
@@ -65,9 +67,11 @@ class CatalogState:
         yield from self.groups.values()
 
     def functions_of(self, schema: SchemaName) -> Iterator[FunctionEntry]:
+        """Returns the functions in a schema."""
         return (entry for name, entry in self.functions.items() if name.key[:2] == schema.key)
 
     def volumes_of(self, schema: SchemaName) -> Iterator[VolumeEntry]:
+        """Returns the volumes in a schema."""
         return (entry for name, entry in self.volumes.items() if name.key[:2] == schema.key)
 
 

@@ -83,13 +83,17 @@ logger = logging.getLogger(__name__)
 class NameSource(Protocol):
     """A source for schemas and tables without an entry: a served folder, or a REST catalog."""
 
-    def schemas(self) -> Iterable[str]: ...
+    def schemas(self) -> Iterable[str]:
+        """Returns the names of the schemas, unqualified."""
+        ...
 
     def find_schema(self, schema: str) -> str | None:
         """Returns the schema name as the source spells it."""
         ...
 
-    def tables(self, schema: str) -> Iterable[TableEntry]: ...
+    def tables(self, schema: str) -> Iterable[TableEntry]:
+        """Returns entries for the tables of a schema, by its unqualified name; none if the schema does not exist."""
+        ...
 
     def find(self, schema: str, table: str) -> TableEntry | None:
         """Returns the table; raises TableAmbiguous."""
@@ -141,6 +145,7 @@ class CatalogView:
 
     @property
     def generation(self) -> int:
+        """Returns the number of the catalog's state that this view shows."""
         return self.state.generation
 
     def catalogs(self) -> list[CatalogEntry]:
@@ -214,6 +219,7 @@ class CatalogView:
                 logger.warning("%s", error)
 
     def has_catalog(self, catalog: CatalogName) -> bool:
+        """Returns True if the catalog exists and is visible to the principal."""
         entry = self.state.catalogs.get(catalog)
         return entry is not None and self._shows(entry)
 
@@ -248,6 +254,7 @@ class CatalogView:
         return replace(entry, comment=comment, location=location), found
 
     def finds_schema(self, schema: SchemaName) -> bool:
+        """Returns True if the schema exists, explicitly or in a source, and is visible to the principal."""
         return self._find_schema(schema) is not None
 
     def may_know(self, name: TableName) -> bool:
@@ -317,6 +324,7 @@ class CatalogView:
         return sorted(found, key=lambda entry: entry.name.key)
 
     def find_function(self, name: TableName) -> FunctionEntry | None:
+        """Returns a function's entry; None if it does not exist or is not visible to the principal."""
         entry = self.state.functions.get(name)
         return entry if entry is not None and self._shows(entry) else None
 

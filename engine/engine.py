@@ -35,10 +35,14 @@ class EngineSession(Protocol):
     """One client session's state: current catalog and schema, settings, temporary objects."""
 
     @property
-    def current_catalog(self) -> str: ...
+    def current_catalog(self) -> str:
+        """Returns the current catalog's name; it may have been dropped."""
+        ...
 
     @property
-    def current_schema(self) -> str: ...
+    def current_schema(self) -> str:
+        """Returns the current schema's name, without its catalog; it may have been dropped."""
+        ...
 
     @property
     def statement_timeout_s(self) -> float:
@@ -68,9 +72,13 @@ class EngineSession(Protocol):
         """Runs SQL text, or a DataFrame plan, whose inputs have their own parameters."""
         ...
 
-    def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream: ...
+    def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream:
+        """Runs a statement that a front end made without text, for example a file request. Raises like `execute`."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Releases the session's resources, temporary objects included."""
+        ...
 
 
 class Engine(Protocol):
@@ -141,4 +149,6 @@ class Engine(Protocol):
         """
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Ends all work and stops Spark; sessions cannot be used after this."""
+        ...

@@ -79,6 +79,10 @@ class SavedQueries:
         self._now_ms = now_ms
 
     def create(self, identity: Identity, content: QueryContent) -> VisibleQuery:
+        """Stores a new query with a random id and `identity` as its owner.
+
+        Raises `ScopeExceeded` for a read-only login, `TooManySavedQueries`, `TooMuchInSavedQueries`.
+        """
         _ensure_may_write(identity)
         now_ms = self._now_ms()
         query = SavedQuery(

@@ -78,6 +78,7 @@ class WarmUp:
         self._thread = threading.Thread(target=self._run, name="warm-up", daemon=True)
 
     def start(self) -> None:
+        """Starts the warm-up on its own thread and returns immediately."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -58,6 +58,7 @@ class Lifecycle:
 
     @property
     def phase(self) -> Phase:
+        """Returns the current phase: starting, ready or draining."""
         return self._phase
 
     @property
@@ -92,6 +93,7 @@ class Lifecycle:
         callback()
 
     def become_ready(self, registry: Registry, ports: Ports) -> None:
+        """Ends the start: front ends then accept calls. Has no effect on a server that is draining already."""
         with self._lock:
             if self._phase is Phase.STARTING:
                 self._registry = registry
@@ -99,5 +101,6 @@ class Lifecycle:
                 self._phase = Phase.READY
 
     def become_draining(self) -> None:
+        """Begins the shutdown, which cannot be taken back. Running statements go on, new sessions are rejected."""
         with self._lock:
             self._phase = Phase.DRAINING

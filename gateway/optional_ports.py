@@ -38,21 +38,27 @@ class FrontEndServer(Protocol):
         """Starts the server, and returns the port."""
         ...
 
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """Accepts no more calls, ends the open ones, and waits briefly for their threads."""
+        ...
 
 
 @runtime_checkable
 class CountedServer(Protocol):
     """A port's server that knows the number of its connections."""
 
-    def connection_count(self) -> int: ...
+    def connection_count(self) -> int:
+        """Returns the number of open connections."""
+        ...
 
 
 @runtime_checkable
 class ForwardingServer(Protocol):
     """A port's server that sends calls for other gateways' sessions to these."""
 
-    def forward(self, open_forwarder: OpenForwarder) -> None: ...
+    def forward(self, open_forwarder: OpenForwarder) -> None:
+        """Sets the forwarder for other gateways' sessions; called before `start`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

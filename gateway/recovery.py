@@ -358,6 +358,7 @@ class TakeOver:
         self._thread = supervised_thread("state-take-over", self._run, self._stopping.is_set, on_death)
 
     def start(self) -> None:
+        """Starts the thread; it takes over for the first time after `beat_s` seconds."""
         self._thread.start()
 
     def stop(self) -> None:

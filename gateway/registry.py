@@ -106,6 +106,7 @@ class Registry:
 
     @property
     def is_draining(self) -> bool:
+        """Returns True during the shutdown, when new sessions are rejected."""
         return self._draining.is_set()
 
     @property
@@ -245,6 +246,7 @@ class Registry:
             self._drop_operation(operation_id)
 
     def sessions(self) -> tuple[Session, ...]:
+        """Returns a copy of the list of open sessions, of all users."""
         with self._lock:
             return tuple(self._sessions.values())
 

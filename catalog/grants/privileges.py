@@ -111,10 +111,12 @@ class Principal:
 
 
 def user(name: str) -> Principal:
+    """Returns the user with this name, which is compared exactly."""
     return Principal(PrincipalKind.USER, name)
 
 
 def group(name: str) -> Principal:
+    """Returns the group with this name."""
     return Principal(PrincipalKind.GROUP, name)
 
 

@@ -8,7 +8,7 @@ Objects form levels: a table is in a schema, a schema in a catalog. A caller has
 3. management, which is MANAGE at any level, ownership at a level above, or being an administrator: every privilege
    except those on data. Such a caller may grant these to itself, which is then visible in the catalog.
 
-Access to an object requires the privilege and USE on each container above it (:meth:`Rights.missing`). Visibility
+Access to an object requires the privilege and USE on each container above it (:meth:`Rights.find_missing`). Visibility
 requires less: any privilege on the object or on something in it, or BROWSE (:meth:`Rights.is_visible`). An object that
 is not visible is treated as nonexistent. USE on a container does not make its contents visible.
 """
@@ -101,6 +101,7 @@ def _with_groups(state: CatalogState, own: set[Principal]) -> frozenset[Principa
 
 
 def kind_of(entry: SecurableEntry) -> Kind:
+    """Returns the kind of securable object that the entry is, by its class or the nearest base class."""
     return next(_KINDS[each] for each in type(entry).__mro__ if each in _KINDS)
 
 

@@ -39,6 +39,7 @@ class End:
 
     @property
     def key(self) -> EndKey:
+        """Returns the name's parts in folded case; a path is compared exactly."""
         return self.parts if self.kind is EndKind.PATH else tuple(map(fold, self.parts))
 
 
@@ -60,6 +61,7 @@ class Edge:
 
     @property
     def key(self) -> tuple[EndKey, EndKey, str]:
+        """Returns the keys of both ends with the statement type; edges with equal keys are one edge."""
         return self.source.key, self.target.key, self.statement_type
 
 
@@ -89,6 +91,7 @@ class TargetEdges:
 
     @property
     def target(self) -> End:
+        """Returns the end that all edges point to."""
         return self.edges[0].target
 
 
@@ -100,6 +103,7 @@ class LineageState:
     targets: Mapping[EndKey, TargetEdges]
 
     def edges(self) -> list[Edge]:
+        """Returns the edges into all targets."""
         return [edge for each in self.targets.values() for edge in each.edges]
 
     def has(self, edge: Edge) -> bool:
@@ -114,6 +118,7 @@ INITIAL_LINEAGE = LineageState(generation=0, targets={})
 
 
 def lineage_of(generation: int, targets: Iterable[TargetEdges]) -> LineageState:
+    """Returns the state at `generation` with these targets by key."""
     return LineageState(generation=generation, targets={each.target.key: each for each in targets})
 
 

@@ -98,6 +98,7 @@ class LineageRecorder:
 
     @property
     def num_waiting(self) -> int:
+        """Returns the number of recorded edges that are not yet written to the files."""
         return len(self._waiting)
 
     def record(self, edges: Iterable[Edge]) -> None:

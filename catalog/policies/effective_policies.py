@@ -32,6 +32,7 @@ def levels_of(state: CatalogState, entry: TableEntry) -> tuple[Level, ...]:
 
 
 def table_tags(levels: Sequence[Level]) -> dict[str, str]:
+    """Returns the tags that apply to a table, given its levels outermost first; the innermost value of a key wins."""
     return {key: value for level in levels for key, value in level.tags.own}
 
 

@@ -34,6 +34,7 @@ class PolicyFunction:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """Returns the columns among the arguments, in order; literal arguments are left out."""
         return tuple(each.column for each in self.arguments if each.column is not None)
 
 
@@ -57,6 +58,7 @@ class Policies:
 
     @property
     def functions(self) -> tuple[PolicyFunction, ...]:
+        """Returns the function calls of the row filter and of all masks, the row filter first."""
         return (*([self.row_filter] if self.row_filter else []), *(mask.call for mask in self.masks))
 
     def uses(self, column: str) -> bool:
@@ -105,6 +107,7 @@ class NamedPolicy:
 
     @property
     def key(self) -> str:
+        """Returns the name in folded case, by which policies of one object are compared."""
         return fold(self.name)
 
     def is_for(self, principals: Collection[Principal]) -> bool:

@@ -26,6 +26,7 @@ class Tags:
         return bool(self.own or self.columns)
 
     def of_column(self, column: str) -> TagPairs:
+        """Returns a column's tags; an empty tuple if it has none. The name is case-insensitive."""
         return next((tags for name, tags in self.columns if fold(name) == fold(column)), ())
 
     def with_changes(self, column: str | None, new: TagPairs, gone: tuple[str, ...]) -> Tags:
@@ -78,6 +79,7 @@ TagCondition = HasTag | AllOf | AnyOf | NoneOf
 
 
 def is_met(condition: TagCondition, tags: Mapping[str, str]) -> bool:
+    """Returns True if the tags satisfy the condition; `HasTag` without a value accepts any value."""
     match condition:
         case HasTag(key, value):
             return key in tags and value in (None, tags[key])

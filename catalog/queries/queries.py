@@ -46,6 +46,7 @@ class Share:
 
     @property
     def principal(self) -> Principal:
+        """Returns the user or group that has the right."""
         return Principal(self.kind, self.name)
 
 
@@ -97,6 +98,7 @@ class QueriesState:
 
     @property
     def entries(self) -> tuple[SavedQuery | UnreadableEntry, ...]:
+        """Returns all queries, the unreadable ones last."""
         return (*self.queries.values(), *self.unreadable.values())
 
     def get(self, query_id: str) -> SavedQuery:
@@ -111,6 +113,7 @@ INITIAL_QUERIES = QueriesState(generation=0, queries={})
 
 
 def queries_of(generation: int, entries: Iterable[SavedQuery | UnreadableEntry]) -> QueriesState:
+    """Returns the state at `generation` with these entries: queries by id, unreadable ones by path."""
     queries: dict[str, SavedQuery] = {}
     unreadable: dict[str, UnreadableEntry] = {}
     for entry in entries:
@@ -136,6 +139,7 @@ def with_queries(state: QueriesState, *changed: SavedQuery) -> QueriesState:
 
 
 def without_queries(state: QueriesState, removed: Iterable[str]) -> QueriesState:
+    """Returns the next generation of a state without the queries with these ids, or paths of unreadable ones."""
     gone = set(removed)
     left = (
         entry for entry in state.entries if (entry.path if isinstance(entry, UnreadableEntry) else entry.id) not in gone

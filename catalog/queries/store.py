@@ -26,6 +26,7 @@ _BACKOFF_S = 0.02
 
 
 def query_to_json(query: SavedQuery) -> Mapping[str, object]:
+    """Returns the content of a query's file as built-in types; `from_json` of the store's form reads it."""
     fields: Mapping[str, object] = msgspec.to_builtins(query)
     return fields
 

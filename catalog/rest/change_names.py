@@ -68,6 +68,10 @@ class ChangeSources:
         self._may_ask = False
 
     def of(self, sources: Mapping[CatalogName, RestNames]) -> Mapping[CatalogName, RestNames]:
+        """Returns each catalog's names for this change, the same objects on each call.
+
+        Outside `allow_requests`, they raise `AnswerMissing` instead of sending requests.
+        """
         found = {name: self._change_names.setdefault(names, ChangeNames(names)) for name, names in sources.items()}
         for names in found.values():
             names.may_ask = self._may_ask

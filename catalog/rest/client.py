@@ -95,6 +95,7 @@ class RestClient:
                 yield tuple(found)
 
     def has_namespace(self, namespace: Namespace) -> bool:
+        """Returns True if the catalog has the namespace (GET `namespaces/{namespace}`)."""
         return self._get(f"namespaces/{self._path(namespace)}") is not None
 
     def namespace_properties(self, namespace: Namespace) -> Mapping[str, str] | None:
@@ -121,6 +122,7 @@ class RestClient:
         return answer.status != HTTPStatus.NOT_FOUND
 
     def tables(self, namespace: Namespace) -> Iterator[str]:
+        """Yields the names of the tables in a namespace, over all pages; malformed identifiers are left out."""
         for found in self._pages(f"namespaces/{self._path(namespace)}/tables", "identifiers", {}):
             if isinstance(found, dict) and isinstance(found.get("name"), str):
                 yield found["name"]

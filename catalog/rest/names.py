@@ -400,6 +400,7 @@ def _unreadable(error: OSError) -> str:
 
 
 def location_of(catalog: str, namespace: Namespace, table: str) -> str:
+    """Returns a table's address, `iceberg-rest://catalog/namespace/table`, with percent-encoded parts."""
     return f"{SCHEME}{quote(catalog, safe='')}/{quote(_SEPARATOR.join(namespace), safe='')}/{quote(table, safe='')}"
 
 
@@ -424,6 +425,7 @@ def without_place(address: str) -> str:
 
 
 def is_rest(location: str) -> bool:
+    """Returns True for an address made by `location_of`."""
     return location.startswith(SCHEME)
 
 

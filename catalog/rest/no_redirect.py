@@ -13,4 +13,5 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
     """Makes an opener raise `HTTPError` for a redirect response."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
+        """Returns None, by which urllib raises `HTTPError` for the redirect instead of following it."""
         return None

@@ -45,6 +45,7 @@ class RestPlaces:
         self.put(address, found)
 
     def put(self, address: str, place: RestPlace) -> None:
+        """Records the place of the table with this address; replaces an earlier one."""
         with self._lock:
             self._known[address] = place
 
@@ -61,9 +62,11 @@ class RestPlaces:
                 self._known[new] = place
 
     def of(self, address: str) -> RestPlace | None:
+        """Returns the recorded place of the table with this address; None for an unknown table."""
         return self._known.get(address)
 
     def all(self) -> dict[str, RestPlace]:
+        """Returns a copy of all recorded places by address."""
         with self._lock:
             return dict(self._known)
 

@@ -138,6 +138,7 @@ def _time(config: Config, key: str) -> int | None:
 
 
 def now_ms() -> int:
+    """Returns the system clock's time in milliseconds since the epoch, rounded."""
     return round(time.time() * 1000)
 
 

@@ -131,12 +131,14 @@ class StoredForm(Generic[_State, _Stored]):
     records_changes: bool = False
 
     def by_path(self, state: _State) -> dict[str, _Stored | UnreadableEntry]:
+        """Returns a state's entries by their relative path, unreadable ones included."""
         return {
             entry.path if isinstance(entry, UnreadableEntry) else self.path(entry): entry
             for entry in self.entries(state)
         }
 
     def object_file(self, path: str, stamp: str) -> str:
+        """Returns the file name, relative to the store's folder, for the version `stamp` of the entry at `path`."""
         return f"objects/{path}@{stamp}{self.suffix}"
 
 
@@ -489,7 +491,7 @@ _CATALOG: StoredForm[CatalogState, Entry] = StoredForm(
 
 
 class FileStore(GenerationStore[CatalogState, Entry]):
-    """A file-based store for the catalog, see :class:`catalog.store.CatalogStore`."""
+    """A file-based store for the catalog, see :class:`catalog.store.store.CatalogStore`."""
 
     def __init__(
         self,

@@ -46,7 +46,7 @@ class CatalogStore(Protocol):
 
 
 class MemoryStore:
-    """In-memory implementation of :class:`catalog.store.CatalogStore`; its content ends with the process."""
+    """In-memory implementation of :class:`catalog.store.store.CatalogStore`; its content ends with the process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

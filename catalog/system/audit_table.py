@@ -65,14 +65,17 @@ AUDIT_COLUMNS: Mapping[str, str] = MappingProxyType(
 
 
 def is_audit_schema(schema: SchemaName) -> bool:
+    """Returns True for `system.access`, in any case of letters."""
     return schema == AUDIT_SCHEMA
 
 
 def audit_schema() -> SchemaEntry:
+    """Returns the entry for `system.access`, which has no owner and is not stored."""
     return SchemaEntry(name=AUDIT_SCHEMA, comment="Who did what")
 
 
 def audit_view() -> ViewEntry:
+    """Returns the entry for `system.access.audit`. Its text only names it; the rows come from the audit log's files."""
     return ViewEntry(
         name=AUDIT_TABLE,
         text=f"TABLE {AUDIT_TABLE}",
@@ -87,6 +90,7 @@ def file_name(day: str) -> str:
 
 
 def day_of(path: Path) -> str:
+    """Returns the UTC day of an audit log file `audit-<day>`, as `YYYY-MM-DD`."""
     return path.stem.removeprefix("audit-")
 
 

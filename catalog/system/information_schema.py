@@ -88,10 +88,12 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
 
 
 def is_information_schema(schema: SchemaName) -> bool:
+    """Returns True for a schema called `information_schema`, in any catalog and any case of letters."""
     return fold(schema.schema) == INFORMATION_SCHEMA
 
 
 def information_schema(catalog: str) -> SchemaEntry:
+    """Returns the entry for a catalog's `information_schema`, which has no owner and is not stored."""
     return SchemaEntry(name=SchemaName(catalog, INFORMATION_SCHEMA), comment="What the catalog knows")
 
 

@@ -78,10 +78,12 @@ SERVER_RELATIONS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
 
 
 def is_server_schema(schema: SchemaName) -> bool:
+    """Returns True for `system.gateway`, in any case of letters."""
     return schema == SERVER_SCHEMA
 
 
 def server_schema() -> SchemaEntry:
+    """Returns the entry for `system.gateway`, which has no owner and is not stored."""
     return SchemaEntry(name=SERVER_SCHEMA, comment="What the server does")
 
 

@@ -25,10 +25,12 @@ SCHEMAS_OF_SYSTEM = (AUDIT_SCHEMA, SERVER_SCHEMA, information_schema(SYSTEM_CATA
 
 
 def is_system_catalog(catalog: CatalogName) -> bool:
+    """Returns True for the catalog `system`, in any case of letters."""
     return catalog == CatalogName(SYSTEM_CATALOG)
 
 
 def is_system_schema(schema: SchemaName) -> bool:
+    """Returns True for a schema that always exists: an `information_schema`, `system.access` or `system.gateway`."""
     return is_information_schema(schema) or is_audit_schema(schema) or is_server_schema(schema)
 
 

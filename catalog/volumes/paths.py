@@ -38,6 +38,7 @@ class VolumePath:
 
 
 def is_volume_path(path: str) -> bool:
+    """Returns True for a path below `/Volumes`; the volume itself may not exist."""
     return _VOLUMES.match(path) is not None
 
 

@@ -73,15 +73,21 @@ def new_table(bound: BoundStatement, parts: tuple[str, ...], *, replaces: bool =
 
 
 def places_of(bound: BoundStatement, written: str) -> Iterable[PathOwner]:
+    """Returns the external locations that contain a path, for a statement that creates something there.
+
+    Raises `PathNotAllowed`, and `InsufficientPermissions` for a path of a table.
+    """
     return free_path_owners(bound.view, bound.view.ensure_location(written))
 
 
 def on_volume(bound: BoundStatement, privilege: Privilege) -> RequiredPrivilege:
+    """Returns the privilege on the volume to which binding resolved the statement's path."""
     assert bound.securable is not None, "a statement on files is bound to their volume"
     return RequiredPrivilege(privilege, bound.securable)
 
 
 def on_securable(bound: BoundStatement, privilege: Privilege) -> RequiredPrivileges:
+    """Returns the privilege on the statement's securable; none if the statement names no securable."""
     return [] if bound.securable is None else [RequiredPrivilege(privilege, bound.securable)]
 
 
@@ -91,10 +97,12 @@ def managed_schema(schema: SchemaEntry) -> RequiredPrivileges:
 
 
 def schema_of(bound: BoundStatement, name: TableName) -> SchemaEntry:
+    """Returns the entry for a name's schema. Raises `SchemaNotFound`, also for an invisible one."""
     return bound.view.schema(name.schema_name)
 
 
 def on_target(bound: BoundStatement, privilege: Privilege) -> RequiredPrivileges:
+    """Returns the privilege on the target: a table, or the object that has its name; none for a free name."""
     match bound.target:
         case BoundTable() as table:
             return on_table(table, privilege)
@@ -107,6 +115,10 @@ def on_target(bound: BoundStatement, privilege: Privilege) -> RequiredPrivileges
 
 
 def on_table(table: BoundTable, privilege: Privilege, definer: Definer | None = None) -> RequiredPrivileges:
+    """Returns the privilege on a table's entry, or, for a table named by its path, on each of the path's owners.
+
+    `definer` is set if the table is read with the rights of a view's or function's owner.
+    """
     if table.name is not None:
         return [RequiredPrivilege(privilege, table.entry, definer)]
     return [on_owner(owner, privilege, definer) for owner in table.owners]
@@ -146,6 +158,7 @@ def _owner(entry: ViewEntry | FunctionEntry, reader: Definer | None) -> Definer:
 
 
 def reads(relations: Iterable[BoundRelation], definer: Definer | None = None) -> RequiredPrivileges:
+    """Yields the privileges to read relations, including those inside views and functions with their definers."""
     for relation in relations:
         yield from _privileges_to_read(relation, definer)
 

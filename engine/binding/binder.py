@@ -508,6 +508,10 @@ class Binder:
         return SchemaName.from_parts(parts, self.state.catalog) if parts else self.state.current
 
     def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[NamedRelation]:
+        """Yields the visible tables and views of a schema whose names match, views unbound.
+
+        A table that cannot be read is left out, with a warning in the server's log.
+        """
         yield from self._readable(self.view.relations(schema, tables))
 
     def matching_relations(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[NamedRelation]:
@@ -570,6 +574,10 @@ class Binder:
         return found
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
+        """Returns the table's snapshot for this statement, loaded once per location and time travel.
+
+        Raises the format's errors for an unreadable table, and for a missing version.
+        """
         self.formats_met.add(entry.format)
         key = (entry.format, entry.location, time_travel)
         # One snapshot for all names of a table in the statement: a self-join must not see

@@ -132,6 +132,7 @@ class BoundTable:
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
+        """Returns the columns at the pinned version, before column masks, in the schema's order."""
         return _columns_of(self.snapshot.schema)
 
     @property
@@ -158,10 +159,12 @@ class BoundChanges:
 
     @property
     def label(self) -> str:
+        """Returns the name for messages: "the changes of" the table."""
         return f"the changes of {self.table.label}"
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
+        """Returns the table's columns, followed by the change feed's own."""
         return _columns_of(self.feed.schema)
 
 
@@ -179,10 +182,12 @@ class BoundMetadata:
 
     @property
     def label(self) -> str:
+        """Returns the name for messages, `<table>.<part>`."""
         return f"{self.table.label}.{self.part}"
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
+        """Returns the columns of the metadata table, in its schema's order."""
         return _columns_of(self.content.schema)
 
 
@@ -209,10 +214,12 @@ class BoundView:
 
     @property
     def name(self) -> TableName:
+        """Returns the view's qualified name, as in its entry."""
         return self.entry.name
 
     @property
     def label(self) -> str:
+        """Returns the name for messages: the qualified name."""
         return str(self.entry.name)
 
     @property
@@ -298,10 +305,12 @@ class BoundFiles:
 
     @property
     def label(self) -> str:
+        """Returns the name for messages: the path as the statement has it, or the root."""
         return f"the files at {self.path or self.root}"
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
+        """Returns the columns of the files' schema; an empty tuple if the schema is not known yet."""
         return _columns_of(self.schema or StructType(()))
 
 
@@ -323,10 +332,12 @@ class BoundInBody:
 
     @property
     def label(self) -> str:
+        """Returns the name of the relation in the body, for messages."""
         return self.relation.label
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
+        """Returns the columns of the relation in the body."""
         return self.relation.columns
 
 

@@ -128,6 +128,7 @@ _READING: Mapping[type, Privilege] = MappingProxyType(
 
 
 def may_not_read(view: CatalogView, entries: Iterable[PathOwner]) -> bool:
+    """Returns True if the principal lacks a privilege to read one of a path's owners; False if privileges are off."""
     rights = view.rights
     if rights is None:
         return False

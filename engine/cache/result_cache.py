@@ -115,6 +115,7 @@ class ResultCache:
 
     @property
     def counts(self) -> CacheCounts:
+        """Returns the counters since the start, and the present numbers of entries and bytes."""
         with self._lock:
             sizes = {"entries": len(self._entries), "stored_entries": len(self._stored)}
             return CacheCounts(**self._counts, **sizes)
@@ -127,6 +128,7 @@ class ResultCache:
             return self._repeatable.get(text)
 
     def note_repeatable(self, text: bytes, found: Repeatable) -> None:
+        """Records the repeatability for the query text with this digest; may drop the least recently used text."""
         with self._lock:
             self._repeatable[text] = found
             self._repeatable.move_to_end(text)
@@ -161,6 +163,7 @@ class ResultCache:
             return self._files.get(versions)
 
     def note_files(self, versions: bytes, files: bytes) -> None:
+        """Records the digest of the files that the requests select at the versions with this digest."""
         with self._lock:
             self._files[versions] = files
             if len(self._files) > _TEXTS_MAX:

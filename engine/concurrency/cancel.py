@@ -35,12 +35,12 @@ class CancelToken:
 
     @property
     def reason(self) -> Reason | None:
-        """The reason for the cancellation, or None if the statement may continue."""
+        """Returns the reason for the cancellation, or None if the statement may continue."""
         return self._reason
 
     @property
     def is_sealed(self) -> bool:
-        """True if a commit may have been written since the token was last opened."""
+        """Returns True if a commit may have been written since the token was last opened."""
         return self._is_sealed
 
     def cancel(self, reason: Reason | None = None) -> bool:

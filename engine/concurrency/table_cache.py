@@ -18,6 +18,7 @@ class TableCache:
         self._tables_max = tables_max
 
     def get(self, location: str) -> object | None:
+        """Returns the value for a table's location; None without one."""
         with self._lock:
             return self._values.get(location)
 

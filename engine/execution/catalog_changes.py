@@ -26,6 +26,10 @@ from engine.runtime.session_state import SessionState, is_global
 
 
 def change_catalog(plan: CatalogPlan, catalog: Catalog, request: StatementRequest) -> Outcome:
+    """Applies the plan's change to the catalog, with creation times from the request's clock.
+
+    Errors that the plan tolerates leave the catalog unchanged.
+    """
     change = plan.change
     if change is None:
         return Outcome(result=empty_result())
@@ -52,6 +56,10 @@ def _with_creation(entry: ViewEntry, now_ms: int) -> ViewEntry:
 
 
 def create_temporary_view(plan: CreateTemporaryViewPlan, shared: GlobalViews, request: StatementRequest) -> Outcome:
+    """Returns the change of the session's state, or creates a global temporary view in `shared` at once.
+
+    Raises `TableAlreadyExists`, for a session's view when the change is applied.
+    """
     entry = replace(plan.entry, created_ms=request.now_ms())
     if is_global(entry.name):
         try:
@@ -72,6 +80,7 @@ def create_temporary_view(plan: CreateTemporaryViewPlan, shared: GlobalViews, re
 
 
 def drop_temporary_view(plan: DropTemporaryViewPlan, shared: GlobalViews, request: StatementRequest) -> Outcome:
+    """Returns the change of the session's state, or drops a global temporary view from `shared` at once."""
     if is_global(plan.entry.name):
         shared.drop(request.identity, plan.entry.name)
         return Outcome(result=empty_result())
@@ -79,6 +88,10 @@ def drop_temporary_view(plan: DropTemporaryViewPlan, shared: GlobalViews, reques
 
 
 def rename_temporary_view(plan: RenameTemporaryViewPlan, shared: GlobalViews, request: StatementRequest) -> Outcome:
+    """Returns the change of the session's state, or renames a global temporary view in `shared` at once.
+
+    Raises `TableAlreadyExists` if the new name exists.
+    """
     entry = replace(plan.entry, name=plan.new_name)
     if is_global(entry.name):
         shared.rename(request.identity, plan.entry.name, entry)
@@ -93,6 +106,7 @@ def rename_temporary_view(plan: RenameTemporaryViewPlan, shared: GlobalViews, re
 
 
 def create_temporary_function(plan: CreateTemporaryFunctionPlan, now_ms: int) -> Outcome:
+    """Returns the change of the session's state, which raises `FunctionAlreadyExists` except with OR REPLACE."""
     entry = replace(plan.entry, created_ms=now_ms)
 
     def with_function(state: SessionState) -> SessionState:
@@ -104,4 +118,5 @@ def create_temporary_function(plan: CreateTemporaryFunctionPlan, now_ms: int) ->
 
 
 def drop_temporary_function(plan: DropTemporaryFunctionPlan) -> Outcome:
+    """Returns the change of the session's state."""
     return Outcome(result=empty_result(), change=lambda state: state.without_temporary_function(plan.name))

@@ -173,6 +173,7 @@ def _answer(plan: AnsweringPlan, context: ExecutionContext) -> Outcome:
 
 
 def answer_command(statement: Statement, bound: BoundStatement) -> Outcome:
+    """Returns the answer of a statement that runs without Spark, by its specification's `answer`."""
     answer = spec_of(statement).answer
     assert answer is not None, "only statements that Spark has no part in have a CommandPlan"
     return answer(bound, statement)

@@ -77,6 +77,7 @@ class CountedFiles:
         return np.maximum(live, -1)
 
     def has_vector(self) -> Mask:
+        """Returns a mask of the files with a deletion vector."""
         return _mask(self.files["deletion_vector"].is_valid())
 
     def is_tight(self) -> Mask:

@@ -98,31 +98,37 @@ class OrderedBounds(ABC, Generic[P]):
         """
 
     @abstractmethod
-    def may_be_below(self, probe: P) -> Mask: ...
+    def may_be_below(self, probe: P) -> Mask:
+        """Returns the entries that may have a value below the literal."""
 
     @abstractmethod
-    def may_be_at_most(self, probe: P) -> Mask: ...
+    def may_be_at_most(self, probe: P) -> Mask:
+        """Returns the entries that may have a value at or below the literal."""
 
     @abstractmethod
     def may_be_above(self, probe: P, *, numbers_only: bool = False) -> Mask:
         """Returns whether some value may be above; `numbers_only` excludes NaN."""
 
     @abstractmethod
-    def may_be_at_or_above(self, probe: P, *, numbers_only: bool = False) -> Mask: ...
+    def may_be_at_or_above(self, probe: P, *, numbers_only: bool = False) -> Mask:
+        """Returns the entries that may have a value at or above the literal; `numbers_only` excludes NaN."""
 
     @abstractmethod
     def may_be_among(self, probes: Sequence[P]) -> Answers:
         """Returns whether a value may be among many literals. Faster than one by one, and equally precise."""
 
     def is_nan(self, probe: P) -> bool:
+        """Returns True if the literal is NaN; False for types without NaN."""
         return False
 
     def may_be_equal(self, probe: P) -> Mask:
+        """Returns the entries that may have a value equal to the literal."""
         # Equality with a number excludes NaN, so the file's maximum number is a valid bound
         # even if the statistics omit NaN.
         return self.may_be_at_most(probe) & self.may_be_at_or_above(probe, numbers_only=not self.is_nan(probe))
 
     def may_differ(self, probe: P) -> Mask:
+        """Returns the entries that may have a value different from the literal; nulls do not count."""
         return self.may_be_below(probe) | self.may_be_above(probe)
 
     def compare(self, operator: Operator, literal: Literal, *, numbers_only: bool = False) -> Answers | None:
@@ -172,6 +178,7 @@ class Probe:
 
     @classmethod
     def at(cls, key: Any) -> Probe:
+        """Returns the probe for a literal that is an integer in the bounds' unit."""
         return cls(key, key, key, key)
 
 
@@ -312,6 +319,10 @@ class BytesBounds(OrderedBounds[bytes]):
         return self._reach(pc.greater_equal, probe)
 
     def starts_with(self, prefix: bytes) -> Answers:
+        """Returns the answers to `LIKE 'prefix%'` and to its negation.
+
+        An empty prefix, or one of 0xFF bytes only, matches all.
+        """
         end = _after_prefix(prefix)
         if end is None:
             return Answers(np.asarray(True), np.asarray(False))

@@ -56,11 +56,17 @@ class QueryRow:
 class ActivitySource(Protocol):
     """A thread-safe source of rows that are visible to `identity`."""
 
-    def sessions(self, identity: Identity) -> Iterable[SessionRow]: ...
+    def sessions(self, identity: Identity) -> Iterable[SessionRow]:
+        """Returns the open sessions that are visible to `identity`."""
+        ...
 
-    def queries(self, identity: Identity) -> Iterable[QueryRow]: ...
+    def queries(self, identity: Identity) -> Iterable[QueryRow]:
+        """Returns the running and recent statements that are visible to `identity`."""
+        ...
 
-    def metrics(self) -> Iterable[MetricFamily]: ...
+    def metrics(self) -> Iterable[MetricFamily]:
+        """Returns the front ends' metrics; the engine adds its own."""
+        ...
 
     def knows_user(self, name: str) -> bool:
         """Returns whether the server can look up a user of exactly this name."""

@@ -42,10 +42,12 @@ class MetricFamily:
 
 
 def gauge(name: str, description: str, value: float) -> MetricFamily:
+    """Returns a family with one value, without labels."""
     return MetricFamily(name, MetricKind.GAUGE, description, (Sample(value),))
 
 
 def counter(name: str, description: str, value: float) -> MetricFamily:
+    """Returns a family with one counter, without labels; by convention its name ends in `_total`."""
     return MetricFamily(name, MetricKind.COUNTER, description, (Sample(value),))
 
 
@@ -66,9 +68,11 @@ class Latencies:
 
     @property
     def count(self) -> int:
+        """Returns the number of added durations."""
         return sum(self._counts)
 
     def add(self, seconds: float) -> None:
+        """Adds a duration to the bucket with the smallest bound that is not below it."""
         self._counts[bisect_left(self._bounds, seconds)] += 1
         self.sum_s += seconds
 

@@ -134,6 +134,7 @@ class ResultStream:
         return replace(self, source=_first_rows(self.pieces(), rows_max), on_close=self.close, rows_made=None)
 
     def close(self) -> None:
+        """Releases the stream's resources; calls after the first have no effect."""
         if not self._closed:
             self._closed = True
             self.on_close()

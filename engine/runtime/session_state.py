@@ -45,6 +45,7 @@ class SessionState:
         return self.values.get(key, find_setting(key).default)
 
     def with_value(self, key: str, value: str) -> SessionState:
+        """Returns the state with a changed setting; the value is not checked here."""
         return replace(self, values=MappingProxyType({**self.values, key: value}))
 
     def without(self, key: str | None) -> SessionState:
@@ -66,10 +67,12 @@ class SessionState:
         return self.temporary_views.get(fold(parts[-1])) if may_be_temporary(parts) else None
 
     def with_temporary_view(self, entry: ViewEntry) -> SessionState:
+        """Returns the state with the view; replaces one of equal name, in any case of letters."""
         views = {**self.temporary_views, fold(entry.name.table): entry}
         return replace(self, temporary_views=MappingProxyType(views))
 
     def without_temporary_view(self, name: TableName) -> SessionState:
+        """Returns the state without the view; equal to this one if the view does not exist."""
         remaining = {key: entry for key, entry in self.temporary_views.items() if entry.name != name}
         return replace(self, temporary_views=MappingProxyType(remaining))
 
@@ -80,10 +83,12 @@ class SessionState:
         return self.temporary_functions.get(fold(parts[-1])) if may_be_temporary(parts) else None
 
     def with_temporary_function(self, entry: FunctionEntry) -> SessionState:
+        """Returns the state with the function; replaces one of equal name, in any case of letters."""
         functions = {**self.temporary_functions, fold(entry.name.table): entry}
         return replace(self, temporary_functions=MappingProxyType(functions))
 
     def without_temporary_function(self, name: TableName) -> SessionState:
+        """Returns the state without the function; equal to this one if the function does not exist."""
         remaining = {key: entry for key, entry in self.temporary_functions.items() if entry.name != name}
         return replace(self, temporary_functions=MappingProxyType(remaining))
 

@@ -89,6 +89,7 @@ class Whole:
 
     @property
     def expected(self) -> str:
+        """Returns the description of valid values for error messages."""
         return f"a whole number from {self.low} to {self.high}"
 
 

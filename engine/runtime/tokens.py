@@ -47,6 +47,7 @@ def _method_of_owner(store: TokenStore, identity: Identity) -> str:
 
 
 def visible_tokens(store: TokenStore | None, identity: Identity) -> tuple[TokenEntry, ...]:
+    """Returns the tokens of `identity`, or all for an administrator. Raises `TokenNotAllowed` without a store."""
     return ensure_tokens(store).entries(None if identity.is_admin else identity.principal)
 
 
@@ -61,6 +62,7 @@ def revoke_token(store: TokenStore | None, identity: Identity, token_id: str) ->
 
 
 def ensure_tokens(store: TokenStore | None) -> TokenStore:
+    """Returns the store. Raises `TokenNotAllowed` if the server has none: the method `token` is not configured."""
     if store is None:
         raise TokenNotAllowed("the server takes no tokens; authentication.methods has to have 'token'")
     return store

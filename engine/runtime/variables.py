@@ -89,6 +89,7 @@ class Scope:
         return self.with_variables([replace(self.variables[name], value=value)], or_replace=True)
 
     def without(self, name: str) -> Scope:
+        """Returns the scope without the variable with this folded name."""
         remaining = {key: variable for key, variable in self.variables.items() if key != name}
         return replace(self, variables=MappingProxyType(remaining))
 

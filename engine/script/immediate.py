@@ -127,6 +127,7 @@ def _rows(made: Executable, pipeline: StatementPipeline, parameters: Sequence[Pa
 
 
 def values_of(step: Step) -> RowValues:
+    """Returns the evaluated values of an `EvaluateQuery` step."""
     assert step.values is not None, "an EvaluateQuery has values"
     return step.values
 

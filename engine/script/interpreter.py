@@ -351,6 +351,7 @@ class OpenableCursor:
         return assign_row(statement.targets, row, pipeline, scopes).scopes
 
     def close(self) -> None:
+        """Drops the cursor's rows. Raises `CursorNotOpen` if it is closed."""
         if self.rows is None:
             raise CursorNotOpen(self.name)
         self.rows = None

@@ -47,6 +47,7 @@ class CallbackServer:
 
     @property
     def port(self) -> int:
+        """Returns the port on loopback, which the system has chosen."""
         return int(self._server.server_address[1])
 
     def _serve(self) -> None:
@@ -61,6 +62,7 @@ class CallbackServer:
                 time.sleep(_PAUSE_S)
 
     def close(self) -> None:
+        """Ends the listening; calls that have begun may finish after this."""
         self._is_closed = True
         self._server.shutdown()
         self._server.server_close()

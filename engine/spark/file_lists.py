@@ -100,6 +100,7 @@ class DriverCallbacks:
 
     @property
     def failure(self) -> Exception | None:
+        """Returns the first error in a callback, None without one; Spark's own error only reports a failed call."""
         return self._failure or self._given.failure
 
     def answer(self, callback: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:

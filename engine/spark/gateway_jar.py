@@ -28,6 +28,7 @@ class JarStamp:
     options: str
 
     def to_json(self) -> str:
+        """Returns the text that is stored with the jar, for comparison."""
         return json.dumps(asdict(self))
 
 

@@ -127,6 +127,7 @@ class SparkProcess:
 
     @property
     def process_id(self) -> int:
+        """Returns the operating system's id of the Java process."""
         process_id: int = self.gateway.proc.pid
         return process_id
 

@@ -584,6 +584,7 @@ def parameter_request(parameter: Parameter) -> ParameterJson:
 
 
 def read_assignment(answer: str) -> Assignment:
+    """Parses Java's JSON answer for SET variables; the folded target names are with their labels."""
     found: AssignmentJson = json.loads(answer)
     names = tuple(field["name"] for field in json.loads(found["row_type"])["fields"])
     return Assignment(

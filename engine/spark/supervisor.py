@@ -66,7 +66,9 @@ class Supervised(Protocol):
         """Returns why a healthy process has to be replaced, for example because its work cannot be stopped."""
         ...
 
-    def kill(self) -> None: ...
+    def kill(self) -> None:
+        """Ends the process by force, without waiting for it."""
+        ...
 
     def stop(self) -> None:
         """Ends it gracefully, by force if that takes long."""

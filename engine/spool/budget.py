@@ -64,6 +64,7 @@ class SpoolBudget:
             return count
 
     def held_bytes(self) -> int:
+        """Returns the bytes that all owners hold now, released files not included."""
         with self._lock:
             self._settle()
             return self._held.total()

@@ -79,6 +79,7 @@ class Spool:
         return Reservation(self.budget, owner)
 
     def held_bytes(self) -> int:
+        """Returns the bytes in the spool's files; 0 if they are not counted, without a budget."""
         return self.budget.held_bytes() if self.budget is not None else 0
 
     def _new_path(self) -> Path:
@@ -128,4 +129,5 @@ class OwnedSpool(Spool):
         super().__init__(self._private.path, budget)
 
     def close(self) -> None:
+        """Removes the directory with all files."""
         self._private.remove()

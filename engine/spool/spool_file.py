@@ -70,11 +70,12 @@ class SpoolFile:
 
     @property
     def path(self) -> Path:
+        """Returns the file's absolute path; the file may be deleted when this object is closed."""
         return self._claim.path
 
     @property
     def size(self) -> int:
-        """Bytes written to this file, or counted by `keep`."""
+        """Returns the bytes written to this file, or counted by `keep`."""
         return self._claim.size
 
     def keep(self, path: Path) -> None:
@@ -167,7 +168,7 @@ class StoredBatch:
 
     @property
     def value_bytes(self) -> int:
-        """The rows' share in the message's body, in bytes."""
+        """Returns the rows' share in the message's body, in bytes."""
         return self.stored_bytes * self.num_rows // max(1, self.stored_rows)
 
     def slice(self, offset: int, length: int) -> StoredBatch:

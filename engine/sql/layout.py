@@ -53,6 +53,7 @@ class Token:
 
     @property
     def is_comment(self) -> bool:
+        """Returns True for a line comment and for a block comment."""
         return self.kind in (Kind.LINE_COMMENT, Kind.BLOCK_COMMENT)
 
 
@@ -75,6 +76,7 @@ class Group:
 
     @property
     def is_case(self) -> bool:
+        """Returns True for CASE … END, False for parentheses."""
         return self.open.word == "CASE"
 
 
@@ -213,10 +215,12 @@ class Page:
 
     @property
     def space_left(self) -> int:
+        """Returns the characters left in the line; negative if it is too long."""
         return WIDTH - len(self._line)
 
     @property
     def is_at_start(self) -> bool:
+        """Returns True if the line has only its indentation."""
         return not self._line.strip()
 
     def break_line(self, indent: int) -> None:
@@ -227,6 +231,7 @@ class Page:
         self.indent, self._line, self._must_break = indent, " " * min(indent, INDENT_MAX), False
 
     def add(self, token: Token) -> None:
+        """Appends a token with the blank before it, if any. Breaks lines at comments as the source does."""
         if self._must_break or (token.is_comment and token.breaks_before):
             self.break_line(self.indent)
         blank = self._spacing.blank(token)
@@ -234,5 +239,6 @@ class Page:
         self._must_break = token.kind is Kind.LINE_COMMENT or (token.is_comment and token.breaks_before)
 
     def text(self) -> str:
+        """Ends the current line and returns all lines."""
         self.break_line(0)
         return "\n".join(self.lines)

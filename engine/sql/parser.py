@@ -56,6 +56,7 @@ def parse_stored_query(text: str) -> Query | None:
 
 
 def several_statements(text: str, offset: int) -> SqlError:
+    """Returns the error for a second statement, at the first word at or after `offset`."""
     error = SeveralStatements()
     error.position = position_in(text, len(text) - len(text[offset:].lstrip()))
     return error

@@ -104,6 +104,7 @@ def may_answer_rows(statement: Executable) -> bool:
 
 
 def spec_of(statement: Statement) -> StatementSpec[Any]:
+    """Returns the specification that is registered for the statement's type."""
     return STATEMENTS[type(statement)]
 
 

@@ -114,14 +114,17 @@ def effect(kind: PolicyEffect, what: str) -> Callable[[BoundStatement, Statement
 
 
 def no_lineage(_: Statement) -> None:
+    """Returns None: the statement adds no lineage edges."""
     return None
 
 
 def never(_: Statement) -> Retry:
+    """Returns `Retry.NEVER` for any statement."""
     return Retry.NEVER
 
 
 def lost_race(_: Statement) -> Retry:
+    """Returns `Retry.LOST_RACE` for any statement."""
     return Retry.LOST_RACE
 
 
@@ -247,7 +250,9 @@ class TableStatement(Protocol):
     """A statement about one table."""
 
     @property
-    def table_parts(self) -> tuple[str, ...]: ...
+    def table_parts(self) -> tuple[str, ...]:
+        """Returns the parts of the table's name as written; a missing catalog and schema are the session's."""
+        ...
 
 
 def require_on_target(*privileges: Privilege) -> Callable[[BoundStatement, Statement], Iterable[Requirement]]:

@@ -153,13 +153,16 @@ class Storage(ABC):
         return False
 
     @abstractmethod
-    def stat(self, name: str) -> FileStatus: ...
+    def stat(self, name: str) -> FileStatus:
+        """Returns a file's size, time and etag. Raises `FileNotFoundError`, `LogPathNotAllowed`."""
 
     @abstractmethod
-    def exists(self, name: str) -> bool: ...
+    def exists(self, name: str) -> bool:
+        """Returns True if the name exists; on a disk it may be a directory. Raises `LogPathNotAllowed`."""
 
     @abstractmethod
-    def read_bytes(self, name: str) -> bytes: ...
+    def read_bytes(self, name: str) -> bytes:
+        """Returns the whole content. Raises `FileNotFoundError`, `LogPathNotAllowed`."""
 
     @abstractmethod
     def read_range(self, name: str, offset: int, length: int) -> bytes:

@@ -70,6 +70,7 @@ class VolumeFile:
         self._storage: Storage = open_storage(location, allowed_roots=allowed_roots)
 
     def exists(self) -> bool:
+        """Returns True if the path exists; on a disk it may be a directory. False for the volume itself."""
         with self._errors():
             return bool(self.path.file) and self._storage.exists(self.path.file)
 
@@ -116,6 +117,7 @@ class VolumeFile:
         return self._storage.HAS_FOLDERS
 
     def is_folder(self) -> bool:
+        """Returns True if there is a directory at the path, or a prefix of files; always for the volume itself."""
         if not self.path.file:
             return True
         with self._errors():
@@ -142,6 +144,10 @@ class VolumeFile:
         return sorted((*folders, *files), key=lambda entry: entry.path)
 
     def make_folder(self) -> None:
+        """Creates the directory with its parents; an existing one is not an error.
+
+        In an object store nothing is created.
+        """
         with self._errors():
             if self.path.file:
                 self._storage.make_folder(self.path.file)

@@ -63,25 +63,27 @@ class TableChanges(Protocol):
 
     @property
     def versions(self) -> Sequence[int]:
-        """The versions in order, hashable; empty for an empty range."""
+        """Returns the versions in order, hashable; empty for an empty range."""
         ...
 
     @property
-    def schema(self) -> StructType: ...
+    def schema(self) -> StructType:
+        """Returns the table's columns, then the feed's: change type, version and timestamp."""
+        ...
 
     @property
     def table_columns(self) -> StructType:
-        """The schema's table columns, as of the range's end or as of now."""
+        """Returns the schema's table columns, as of the range's end or as of now."""
         ...
 
     @property
     def file_places(self) -> FilePlaces:
-        """The files' folders, as in `Scan`."""
+        """Returns the files' folders, as in `Scan`."""
         ...
 
     @property
     def kinds(self) -> tuple[ChangeFiles, ...]:
-        """The feed's files, grouped by constant columns; at least one group."""
+        """Returns the feed's files, grouped by constant columns; at least one group."""
         ...
 
     def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:

@@ -101,7 +101,7 @@ class IdentityColumn:
 
     @property
     def next_value(self) -> int:
-        """The first value past the high-water mark; it may not fit into 64 bits."""
+        """Returns the first value past the high-water mark; it may not fit into 64 bits."""
         return (
             self.start
             if self.high_water_mark is None

@@ -41,6 +41,7 @@ class Job:
 
     @property
     def num_bytes(self) -> int:
+        """Returns the total size of the files that the job reads."""
         return sum(each.num_bytes for each in self.bins)
 
 
@@ -65,7 +66,7 @@ class Moved:
 
     @property
     def metrics(self) -> dict[str, str]:
-        """The history metrics, under delta-spark's names."""
+        """Returns the history metrics, under delta-spark's names."""
         sizes = sorted(self.added)
         quartiles = ("min", 0), ("p25", len(sizes) // 4), ("p50", len(sizes) // 2), ("p75", len(sizes) * 3 // 4)
         spread = {f"{name}FileSize": sizes[at] for name, at in quartiles} | {"maxFileSize": sizes[-1]} if sizes else {}

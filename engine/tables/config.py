@@ -90,9 +90,13 @@ class TableConfig(Protocol):
     """One table version's configuration, which its format reads from the metadata."""
 
     @property
-    def schema(self) -> StructType: ...
+    def schema(self) -> StructType:
+        """Returns the columns by logical name, partition columns included."""
+        ...
 
-    def has(self, capability: Capability) -> bool: ...
+    def has(self, capability: Capability) -> bool:
+        """Returns True if the table, in its format and with its properties, has the capability."""
+        ...
 
     def ensure_supported(self, operation: TableOperation) -> None:
         """Raises an error that names the unsupported feature if the format or table does not allow the operation."""
@@ -100,60 +104,68 @@ class TableConfig(Protocol):
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names, as spelled in the schema."""
+        """Returns the logical names, as spelled in the schema."""
         ...
 
     @property
     def partition_keys(self) -> tuple[str, ...]:
-        """The partition columns' physical names in file metadata, in order."""
+        """Returns the partition columns' physical names in file metadata, in order."""
         ...
 
     @property
     def partition_sources(self) -> tuple[PartitionSource, ...]:
-        """The source of each of `partition_keys`, if files contain the source columns; empty if the values are
-        `partition_columns`, which files do not contain.
+        """Returns the source of each of `partition_keys`, if files contain the source columns.
+
+        Empty if the values are `partition_columns`, which files do not contain.
         """
         ...
 
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
-        """The sort order for new files, first column first."""
+        """Returns the sort order for new files, first column first."""
         ...
 
     @property
     def distribution(self) -> Distribution | None:
-        """The distribution of rows to tasks; None if not set."""
+        """Returns the distribution of rows to tasks; None if not set."""
         ...
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """Conditions that hold for every row."""
+        """Returns the conditions that hold for every row."""
         ...
 
     @property
     def generations(self) -> Mapping[str, str]:
-        """Generation expressions in SQL, by column name."""
+        """Returns the generation expressions in SQL, by column name."""
         ...
 
     @property
-    def identities(self) -> tuple[IdentityColumn, ...]: ...
+    def identities(self) -> tuple[IdentityColumn, ...]:
+        """Returns the identity columns, in the order of the schema."""
+        ...
 
     @property
-    def is_append_only(self) -> bool: ...
+    def is_append_only(self) -> bool:
+        """Returns True if rows cannot be deleted or changed (`delta.appendOnly`)."""
+        ...
 
     @property
     def stored_schema(self) -> StructType:
-        """The columns as in files, in the order of `schema`: by name, with field ids if files have them."""
+        """Returns the columns as in files, in the order of `schema`: by name, with field ids if files have them."""
         ...
 
     @property
     def stored_values(self) -> Mapping[str, StoredValue]:
-        """Columns whose stored form differs from the exposed one, by name; `stored_schema` has the stored types."""
+        """Returns the columns whose stored form differs from the exposed one, by name.
+
+        Their stored types are in `stored_schema`.
+        """
         ...
 
     @property
     def compression(self) -> str | None:
-        """New files' codec; None: the session's."""
+        """Returns the codec for new files; None: the session's."""
         ...
 
     def field_mismatch(self, reason: str) -> SqlError | None:
@@ -162,12 +174,12 @@ class TableConfig(Protocol):
 
     @property
     def target_file_size(self) -> int | None:
-        """In bytes; None if not set."""
+        """Returns the size of new files in bytes; None if not set."""
         ...
 
     @property
     def optimizes_writes(self) -> bool | None:
-        """True if rows are shuffled to write fewer and larger files; None if not set."""
+        """Returns True if rows are shuffled to write fewer and larger files; None if not set."""
         ...
 
 
@@ -178,55 +190,69 @@ class UnconstrainedConfig:
     schema: StructType
 
     def has(self, capability: Capability) -> bool:
+        """Returns False: no optional capability."""
         return False
 
     @property
     def partition_sources(self) -> tuple[PartitionSource, ...]:
+        """Returns an empty tuple: files do not contain partition columns."""
         return ()
 
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
+        """Returns an empty tuple: new files are not sorted."""
         return ()
 
     @property
     def distribution(self) -> Distribution | None:
+        """Returns None: rows are not distributed."""
         return None
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
+        """Returns an empty tuple: rows are not checked."""
         return ()
 
     @property
     def generations(self) -> Mapping[str, str]:
+        """Returns an empty mapping: no column is generated."""
         return {}
 
     @property
     def identities(self) -> tuple[IdentityColumn, ...]:
+        """Returns an empty tuple: no column is an identity column."""
         return ()
 
     @property
     def is_append_only(self) -> bool:
+        """Returns False: rows may be deleted."""
         return False
 
     @property
     def stored_schema(self) -> StructType:
+        """Returns the schema itself: files have the columns' names and types."""
         return self.schema
 
     @property
     def stored_values(self) -> Mapping[str, StoredValue]:
+        """Returns an empty mapping: files have the values of the columns."""
         return {}
 
     @property
     def compression(self) -> str | None:
+        """Returns None: the session's codec."""
         return None
 
     def field_mismatch(self, reason: str) -> SqlError | None:
+        """Returns None: Spark's own error."""
         return None
 
     @property
     def target_file_size(self) -> int | None:
+        """Returns None: not set."""
         return None
 
     @property
     def optimizes_writes(self) -> bool | None:
+        """Returns None: not set."""
         return None

@@ -1,8 +1,8 @@
 """Table definitions: a format's table metadata without files, as passed from the planner to the writer.
 
 A format creates definitions from changes (`engine.tables.definition_changes`): for a new table by `TableFormat.define`,
-for an existing one by `TableSnapshot.redefined` and `replaced`. A transaction commits the definition. Setting an equal
-definition changes nothing.
+for an existing one by `TableSnapshot.change_definition` and `replace_definition`. A transaction commits the definition.
+Setting an equal definition changes nothing.
 
 `TableDetails` has the table attributes that DESCRIBE and SHOW return besides columns.
 """

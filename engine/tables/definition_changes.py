@@ -1,8 +1,9 @@
 """Changes to a table's definition, for all formats.
 
 A DDL statement is a tuple of changes. A format folds them onto its own definition of a table
-(`TableSnapshot.redefined`, `TableFormat.define`), and rejects those that it does not support. The planner checks rows
-and expressions: whether existing rows satisfy a new constraint, whether a constraint uses a column that is renamed.
+(`TableSnapshot.change_definition`, `TableFormat.define`), and rejects changes that it does not support. The planner
+checks rows and expressions: whether existing rows satisfy a new constraint, whether a constraint uses a column that is
+renamed.
 
 ALTER TABLE is parsed to these values if a format can fold them as written. A `WrittenChange` needs no planning, and has
 its entry in DESCRIBE HISTORY itself.
@@ -119,6 +120,7 @@ class RenameConstraint:
     new_name: str
 
     def operation(self, before: TableDetails, after: TableDetails) -> HistoryOperation:
+        """Returns the history entry `RENAME CONSTRAINT` with both names."""
         return "RENAME CONSTRAINT", {"oldName": self.name, "newName": self.new_name}
 
 
@@ -138,6 +140,7 @@ class ClusterBy:
     is_automatic: bool = False
 
     def operation(self, before: TableDetails, after: TableDetails) -> HistoryOperation:
+        """Returns delta-spark's history entry `CLUSTER BY`, with both column lists separated by commas."""
         old, new = (",".join(map(format_name, each.clustering_columns)) for each in (before, after))
         return "CLUSTER BY", {"oldClusteringColumns": old, "newClusteringColumns": new}
 

@@ -31,7 +31,7 @@ class TableFormat(Protocol):
 
     @property
     def name(self) -> str:
-        """The name in the catalog and after USING: lower case."""
+        """Returns the name in the catalog and after USING: lower case."""
         ...
 
     def load(self, location: str, version: int | None = None) -> TableSnapshot:
@@ -168,6 +168,7 @@ class _Pinned:
 
 
 def formats_of(*formats: TableFormat) -> TableFormats:
+    """Returns the formats by their names in catalog entries."""
     return TableFormats({each.name: each for each in formats})
 
 

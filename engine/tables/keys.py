@@ -68,6 +68,7 @@ def keys_of(properties: Mapping[str, str | None], columns: Iterable[str]) -> tup
 
 
 def primary_key(keys: Iterable[TableKey]) -> PrimaryKey | None:
+    """Returns the primary key, of which a table has at most one; None without one."""
     return next((key for key in keys if isinstance(key, PrimaryKey)), None)
 
 

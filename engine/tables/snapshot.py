@@ -53,7 +53,7 @@ class UnresolvedDeletes(Protocol):
 
     @property
     def places(self) -> ComposedScan:
-        """A query with the columns `PLACE_FILE` and `PLACE_ROW`; it may return a position twice."""
+        """Returns a query with the columns `PLACE_FILE` and `PLACE_ROW`; it may return a position twice."""
         ...
 
     def with_deletes(self, rows: Mapping[int, Rows]) -> TableSnapshot:
@@ -68,11 +68,13 @@ class TableSnapshot(Protocol):
 
     @property
     def format(self) -> str:
-        """The format's name, as in the catalog."""
+        """Returns the format's name, as in the catalog."""
         ...
 
     @property
-    def version(self) -> int: ...
+    def version(self) -> int:
+        """Returns the version's number, as DESCRIBE HISTORY and time travel have it."""
+        ...
 
     @property
     def stamp(self) -> str:
@@ -83,33 +85,37 @@ class TableSnapshot(Protocol):
 
     @property
     def table_root(self) -> str:
-        """An absolute local path, or a URL; relative file paths are resolved against it."""
+        """Returns an absolute local path, or a URL; relative file paths are resolved against it."""
         ...
 
     @property
     def schema(self) -> StructType:
-        """Columns by logical name, partition columns included."""
+        """Returns the columns by logical name, partition columns included."""
         ...
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names, as spelled in the schema."""
+        """Returns the logical names, as spelled in the schema."""
         ...
 
     @property
     def table_config(self) -> TableConfig:
-        """The rules for new rows."""
+        """Returns the rules for new rows."""
         ...
 
     @property
-    def details(self) -> TableDetails: ...
+    def details(self) -> TableDetails:
+        """Returns the details for DESCRIBE DETAIL."""
+        ...
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
         """Returns the properties that a statement needs to create an equal table, named `label` in messages."""
         ...
 
     @property
-    def definition(self) -> TableDefinition: ...
+    def definition(self) -> TableDefinition:
+        """Returns the definition without files, from which CREATE TABLE LIKE and clones start."""
+        ...
 
     def change_definition(self, label: str, changes: Iterable[DefinitionChange]) -> TableDefinition:
         """Returns the definition after `changes`, for a table named `label` in messages.
@@ -134,37 +140,40 @@ class TableSnapshot(Protocol):
 
     @property
     def checks(self) -> tuple[Constraint, ...]:
-        """CHECK constraints, by name."""
+        """Returns the CHECK constraints, by name."""
         ...
 
     @property
     def partition_generations(self) -> Mapping[str, str]:
-        """Generation expressions of partition columns, if every writer has maintained them."""
+        """Returns the generation expressions of partition columns, if every writer has maintained them."""
         ...
 
     @property
     def files(self) -> pa.Table:
-        """The live files, one row each, with the columns of `Scan.files` and format-specific ones. `deletion_vector` is
-        null if no row in the file is deleted.
+        """Returns the live files, one row each, with the columns of `Scan.files` and format-specific ones.
+
+        `deletion_vector` is null if no row in the file is deleted.
         """
         ...
 
     @property
-    def num_files(self) -> int: ...
+    def num_files(self) -> int:
+        """Returns the number of live data files."""
+        ...
 
     @property
     def size_bytes(self) -> int:
-        """The live files' total size."""
+        """Returns the live files' total size."""
         ...
 
     @property
     def storage(self) -> Storage:
-        """The storage for its files."""
+        """Returns the storage for its files."""
         ...
 
     @property
     def row_files(self) -> RowFiles:
-        """Its files, for row-level changes."""
+        """Returns the files, for row-level changes."""
         ...
 
     def ensure_supported(self, operation: TableOperation) -> None:
@@ -189,7 +198,7 @@ class TableSnapshot(Protocol):
 
     @property
     def left_out(self) -> tuple[int, int]:
-        """The number and approximate bytes of live files that `narrow` has pruned."""
+        """Returns the number and approximate bytes of live files that `narrow` has pruned."""
         ...
 
     def unresolved_deletes(self, relation: str, label: str) -> UnresolvedDeletes | None:
@@ -222,7 +231,7 @@ class TableSnapshot(Protocol):
 
     @property
     def distinct_counts(self) -> DistinctCounts:
-        """Distinct counts for columns, if they were computed."""
+        """Returns the distinct counts for columns, if they were computed."""
         ...
 
     def shared_files(self, label: str, wanted: str) -> SharedFiles:

@@ -36,27 +36,33 @@ class NewFiles(Protocol):
     """A write's added files, as described by the table's format."""
 
     @property
-    def num_files(self) -> int: ...
+    def num_files(self) -> int:
+        """Returns the number of added files; files without rows are not counted."""
+        ...
 
     @property
-    def num_rows(self) -> int: ...
+    def num_rows(self) -> int:
+        """Returns the number of rows in the added files."""
+        ...
 
     @property
-    def num_bytes(self) -> int: ...
+    def num_bytes(self) -> int:
+        """Returns the total size of the added files."""
+        ...
 
     @property
     def min_max_values(self) -> Mapping[str, tuple[Any, Any]]:
-        """Measured column (logical name) -> minimum and maximum value; absent without values."""
+        """Returns the minimum and maximum value by measured column (logical name); absent without values."""
         ...
 
     @property
     def empty(self) -> tuple[str, ...]:
-        """Paths (decoded, relative) of written files without rows, which are not added."""
+        """Returns the paths (decoded, relative) of written files without rows, which are not added."""
         ...
 
     @property
     def files(self) -> pa.Table:
-        """The files in the form of `TableSnapshot.files`."""
+        """Returns the files in the form of `TableSnapshot.files`."""
         ...
 
     def with_others(self, others: Self) -> Self:
@@ -68,7 +74,9 @@ class TableCommit(Protocol):
     """A committed version."""
 
     @property
-    def version(self) -> int: ...
+    def version(self) -> int:
+        """Returns the version that the commit created."""
+        ...
 
     def is_whole(self, *, with_files: bool) -> bool:
         """Returns True if the version still exists, and with `with_files` its added files too."""
@@ -150,7 +158,7 @@ class TableTransaction(Protocol):
 
     @property
     def is_empty(self) -> bool:
-        """True if a commit would change nothing."""
+        """Returns True if a commit would change nothing."""
         ...
 
     def commit(self, policy: RetryPolicy | None = None) -> TableCommit:

@@ -84,6 +84,7 @@ class StructField(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def comment(self) -> str | None:
+        """Returns the comment in the metadata; None if it is missing or not a string."""
         value = self.metadata.get("comment")
         return value if isinstance(value, str) else None
 
@@ -98,6 +99,7 @@ class StructType:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Returns the fields' names in order, as spelled."""
         return tuple(item.name for item in self.fields)
 
     def field(self, name: str) -> StructField | None:

@@ -62,6 +62,7 @@ class AuditLog:
 
     @property
     def chain_end(self) -> ChainEnd:
+        """Returns the number and digest of the newest line, to which the next one is chained."""
         return self._chain_end
 
     def write(self, fields: Mapping[str, Any]) -> None:
@@ -76,6 +77,7 @@ class AuditLog:
                 self._signer.note(self._chain_end)
 
     def close(self) -> None:
+        """Closes the file, releases the folder for other processes, and closes the signer."""
         with self._mutex:
             if self._file >= 0:
                 os.close(self._file)

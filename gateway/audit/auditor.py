@@ -67,45 +67,79 @@ class QueryEvent:
     rights: RightDifference | None = None
 
     def found(self, query_id: str, text: str) -> None:
+        """Sets the query's id and its text before the change, for the second record."""
         self.query_id, self.text = query_id, text
 
     def shared(self, rights: RightDifference) -> None:
+        """Sets the rights that the change gave and took away, for the second record."""
         self.rights = rights
 
 
 class Auditor(Protocol):
     """The interface for audit events; a method that raises prevents the event's action."""
 
-    def logged_in(self, identity: Identity, origin: Origin) -> None: ...
+    def logged_in(self, identity: Identity, origin: Origin) -> None:
+        """Records a successful login. Clients that log in with each request have one record a minute."""
+        ...
 
-    def logged_out(self, identity: Identity, origin: Origin) -> None: ...
+    def logged_out(self, identity: Identity, origin: Origin) -> None:
+        """Records a logout. Never raises, because a logout must not fail."""
+        ...
 
-    def record_refusal(self, user: str | None, origin: Origin, error: SqlError) -> None: ...
+    def record_refusal(self, user: str | None, origin: Origin, error: SqlError) -> None:
+        """Records a failed login. `user` is the name from the client, which may be a token. Never raises."""
+        ...
 
     def record_token_change(
         self, event: str, outcome: str, identity: Identity, origin: Origin, token_id: str | None = None
-    ) -> None: ...
+    ) -> None:
+        """Records a token's creation or revocation, `event`, before it (`outcome` "begin") and after it.
 
-    def record_query_change(self, event: QueryEvent, outcome: str, identity: Identity, origin: Origin) -> None: ...
+        Raises only before it.
+        """
+        ...
 
-    def record_session_open(self, session: str, identity: Identity, origin: Origin) -> None: ...
+    def record_query_change(self, event: QueryEvent, outcome: str, identity: Identity, origin: Origin) -> None:
+        """Records a change of saved queries, before it (`outcome` "begin") and after it. Raises only before it."""
+        ...
 
-    def record_session_close(self, session: str, identity: Identity, origin: Origin, reason: str) -> None: ...
+    def record_session_open(self, session: str, identity: Identity, origin: Origin) -> None:
+        """Records that a session opens; `session` is its id."""
+        ...
 
-    def record_end(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None: ...
+    def record_session_close(self, session: str, identity: Identity, origin: Origin, reason: str) -> None:
+        """Records a session's end with its reason. Never raises."""
+        ...
+
+    def record_end(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None:
+        """Records that an administrator is about to end a session or statement of `owner`."""
+        ...
 
     def trace(self) -> Trace | None:
         """Returns a trace to fill while a statement runs, for its last line; None if it is not needed."""
 
-    def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None: ...
+    def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None:
+        """Records that a statement is authorized and may have effects, with the objects that it accesses.
 
-    def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None: ...
+        Called before any effect.
+        """
+        ...
 
-    def record_link_access(self, operation: Operation, part: str, origin: Origin) -> None: ...
+    def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None:
+        """Records a statement's outcome. Never raises, because its effects are final."""
+        ...
 
-    def record_reload(self, file: str, is_usable: bool) -> None: ...
+    def record_link_access(self, operation: Operation, part: str, origin: Origin) -> None:
+        """Records the download of a part of a result by a link, whose holder is unknown."""
+        ...
 
-    def close(self) -> None: ...
+    def record_reload(self, file: str, is_usable: bool) -> None:
+        """Records that a configuration file was reread. Never raises."""
+        ...
+
+    def close(self) -> None:
+        """Closes the audit log; no event may follow."""
+        ...
 
 
 class NoAudit:

@@ -154,6 +154,7 @@ class LineageEvents:
             self._sender.send(event)
 
     def close(self) -> None:
+        """Ends the sender; spooled events are sent after the next start."""
         self._sender.close()
 
     def _job(self, kind: str, text: Mapping[str, Any]) -> dict[str, Any]:

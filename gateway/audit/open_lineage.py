@@ -74,6 +74,10 @@ def datasets(
 
 
 def error_facet(condition: str) -> dict[str, Any]:
+    """Returns the run facet for a failed statement.
+
+    Its message is the condition's name, because messages may contain values.
+    """
     return {"errorMessage": _facet("1-0-1/ErrorMessageRunFacet", message=condition, programmingLanguage="SQL")}
 
 

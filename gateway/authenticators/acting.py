@@ -38,6 +38,7 @@ class ProxyPolicy:
         )
 
     def allows(self, user: Identity, peer: Peer) -> bool:
+        """Returns True if the program may act as `user` from the peer's address. Names are compared in folded case."""
         if self.networks and not peer.is_within(self.networks):
             return False
         is_member = not self.groups.isdisjoint(map(fold_name, user.groups))

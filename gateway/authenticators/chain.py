@@ -71,6 +71,7 @@ class RecentLogIns:
         return identity if self._clock() < until else None
 
     def add(self, user: str, password: str, generation: int, identity: Identity) -> None:
+        """Records a verified password, by its digest, for `GOOD_FOR_S` seconds; drops the oldest entries if full."""
         with self._lock:
             digest = self._digest(user, password, generation)
             self._entries[digest] = identity, self._clock() + GOOD_FOR_S
@@ -101,32 +102,56 @@ class PasswordMethod(Protocol):
     """
 
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> int:
+        """Returns a number that changes with the users; passwords verified under an earlier one are checked again."""
+        ...
 
-    def log_in(self, user: str, password: str) -> Identity: ...
+    def log_in(self, user: str, password: str) -> Identity:
+        """Returns the identity of the user.
 
-    def find(self, user: str) -> Identity | None: ...
+        Raises `CredentialsRefused` for an unknown user and for a wrong password alike.
+        """
+        ...
 
-    def ensure_current(self, identity: Identity) -> None: ...
+    def find(self, user: str) -> Identity | None:
+        """Returns the user without a login, for impersonation; None for an unknown one."""
+        ...
+
+    def ensure_current(self, identity: Identity) -> None:
+        """Raises `LogInEnded` if the login no longer holds: the user, the groups or the password changed."""
+        ...
 
 
 @runtime_checkable
 class VerifierMethod(Protocol):
     """A method with verifiers of SCRAM-SHA-256."""
 
-    def has_verifier(self, user: str) -> bool: ...
+    def has_verifier(self, user: str) -> bool:
+        """Returns True if the user logs in by SCRAM-SHA-256; also for a user who does not exist."""
+        ...
 
-    def verifier(self, user: str) -> Verifier: ...
+    def verifier(self, user: str) -> Verifier:
+        """Returns the user's verifier; for a user without one, a verifier that no password matches."""
+        ...
 
-    def verified(self, user: str, verifier: Verifier) -> Identity: ...
+    def verified(self, user: str, verifier: Verifier) -> Identity:
+        """Returns the user who has proved the password of `verifier`.
+
+        Raises `CredentialsRefused` if it is no longer the user's.
+        """
+        ...
 
 
 class TokenMethod(Protocol):
     """A method with tokens; raises :class:`CredentialsRefused` and :class:`LogInEnded`."""
 
-    def log_in(self, token: str) -> Identity: ...
+    def log_in(self, token: str) -> Identity:
+        """Returns the identity of the token's owner. Raises `CredentialsRefused`."""
+        ...
 
-    def ensure_current(self, identity: Identity) -> None: ...
+    def ensure_current(self, identity: Identity) -> None:
+        """Raises `LogInEnded` if the token was revoked or expired, or its owner changed."""
+        ...
 
 
 class PersonalTokenMethod(TokenMethod, Protocol):

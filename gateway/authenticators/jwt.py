@@ -168,6 +168,10 @@ def claim(claims: Mapping[str, Any], path: str) -> Any:
 
 
 def strings(value: Any) -> Sequence[str]:
+    """Returns a claim that is a string or a list of strings; an empty list for a missing one.
+
+    Raises `TokenRejected`.
+    """
     found = [value] if isinstance(value, str) else [] if value is None else value
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise TokenRejected("a list of strings is none")

@@ -36,6 +36,7 @@ class User:
     verifier: Verifier | None = None
 
     def format(self) -> str:
+        """Returns the line for the file, without a line break; the groups are present if the verifier is."""
         groups = [",".join(self.groups)] if self.groups or self.verifier else []
         return ":".join((self.name, self.password_hash, *groups, *([self.verifier.format()] if self.verifier else [])))
 
@@ -81,6 +82,7 @@ def _parse_user(line: str) -> User:
 
 
 def load_users(path: Path) -> Users:
+    """Reads the password file. Raises `SecretUnusable` for a malformed line, and like `read_secret`."""
     return parse_users(read_secret(path), str(path))
 
 

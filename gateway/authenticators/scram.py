@@ -48,6 +48,7 @@ class Verifier:
     server_key: bytes
 
     def format(self) -> str:
+        """Returns the verifier in PostgreSQL's form, `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`, in base64."""
         salt, stored, server = (base64.b64encode(one).decode() for one in (self.salt, self.stored_key, self.server_key))
         return f"{NAME}${self.iterations}:{salt}${stored}:{server}"
 

@@ -36,6 +36,7 @@ class ObjectName:
 
     @property
     def sql(self) -> str:
+        """Returns the name as SQL, with each part in backquotes."""
         return ".".join(quote_name(part) for part in self.parts)
 
 
@@ -157,10 +158,12 @@ def _moved(path: str, prefixes: Mapping[str, str]) -> str:
 
 
 def quote_name(part: str) -> str:
+    """Returns one name part in backquotes, with backquotes in it doubled."""
     return f"`{part.replace('`', '``')}`"
 
 
 def quote_text(text: str) -> str:
+    """Returns a string literal, with quotes and backslashes escaped for Spark."""
     return "'" + re.sub(r"(['\\])", r"\\\1", text) + "'"
 
 

@@ -22,6 +22,7 @@ EXIT_BROKEN = 1
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Verifies an audit log and returns the exit code: 0 if its hash chain holds, `EXIT_BROKEN` otherwise."""
     parser = _parser()
     given = parser.parse_args(arguments)
     if (given.heads is None) != (given.key is None):

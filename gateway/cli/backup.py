@@ -61,6 +61,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Writes a backup and returns the exit code."""
     given = _parser().parse_args(arguments)
     return run_with_config(given, lambda config: back_up(config, given.file))
 
@@ -114,6 +115,7 @@ def _verify_audit(archive: zipfile.ZipFile, names: tuple[str, ...]) -> tuple[Cha
 
 
 def open_store(config: Config) -> FileStore:
+    """Opens the store of the configured catalog, with the storage credentials of the configuration."""
     use_credentials(open_credentials(config.storage))
     return FileStore(open_files(config.catalog_folder))
 
@@ -142,6 +144,7 @@ def _new_file(file: Path) -> Iterator[Path]:
 
 
 def summarize(manifest: Manifest) -> str:
+    """Returns one line about a backup for the operator."""
     return (
         f"{manifest.objects} objects of generation {manifest.generation}, "
         f"{manifest.audit_lines} lines of the audit log, written by release {manifest.release}"
@@ -149,6 +152,10 @@ def summarize(manifest: Manifest) -> str:
 
 
 def run_with_config(given: argparse.Namespace, command: Callable[[Config], str]) -> int:
+    """Runs a command with the configuration of `--config` and `--lake`, and prints its result.
+
+    Returns the exit code: `EXIT_USAGE` without a catalog folder, `EXIT_FAILED` for a `SqlError`.
+    """
     try:
         config = load_config(given.config, os.environ, {"lake.folder": given.lake})
         if not config.catalog_folder:

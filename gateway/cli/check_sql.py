@@ -54,6 +54,10 @@ class _Found:
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Checks statements and returns the exit code, 0 if all can run.
+
+    `EXIT_REFUSED` means that a statement is rejected or lacks an object, `EXIT_UNREADABLE` that a file cannot be read.
+    """
     given = _parser().parse_args(arguments)
     verdicts: Counter[Verdict] = Counter()
     try:

@@ -184,6 +184,7 @@ class ApiClient:
         return answer
 
     def fetch(self, method: str, path: str, *, body: object = None, accept: str = "application/json") -> bytes:
+        """Sends a request and returns the response's body; `body` is sent as JSON. Raises `ClientError`."""
         with self._request(method, path, body, accept) as response:
             return bytes(response.read())
 

@@ -11,6 +11,7 @@ from gateway.configuration.loader import format_example
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Prints the configuration file and returns 0."""
     argparse.ArgumentParser(
         prog="delta-gateway config",
         description="Print all settings with their meanings and defaults, as an initial configuration file.",

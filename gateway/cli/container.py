@@ -50,6 +50,7 @@ class WrongVariable(Exception):
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Prepares the environment for `serve` and runs it, or runs the other command; returns the exit code."""
     command = [*arguments] or ["serve"]
     if command[0] in ("-h", "--help"):
         _parser().parse_args(command)

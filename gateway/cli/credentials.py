@@ -39,6 +39,7 @@ _EXAMPLES = (
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Runs the subcommand and returns the exit code."""
     given = _parser().parse_args(arguments)
     try:
         run: Callable[[argparse.Namespace], None] = given.run

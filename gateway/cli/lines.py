@@ -62,6 +62,7 @@ class NameCompleter(Completer):
         self._is_current_list = False
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """Returns the completions of the word before the cursor, as prompt_toolkit's `Completer` requests them."""
         before = document.current_line_before_cursor
         if before.lstrip().startswith("\\") and " " not in before.lstrip():
             word = before.lstrip()
@@ -71,6 +72,10 @@ class NameCompleter(Completer):
         return [Completion(match, -len(word)) for match in self.matches(word)]
 
     def matches(self, text: str) -> list[str]:
+        """Returns names and keywords that begin with `text`, in any case; loads the names if the list is not current.
+
+        Keywords follow the case of the text's first letter.
+        """
         with self._lock:
             if not self._is_current_list:
                 self._is_current_list = True

@@ -48,6 +48,7 @@ class Output:
 
     @property
     def rows_inline(self) -> bool:
+        """Returns True for formats that are written from JSON rows; the server makes files of the others."""
         return self.format in _INLINE or (self.format == "csv" and self.null is not None)
 
     @property
@@ -135,13 +136,16 @@ class PagedOutput(io.TextIOBase):
         self._pager: subprocess.Popen[str] | None = None
 
     def write(self, text: str) -> int:
+        """Writes to the pager, or holds the text while it fits the terminal; returns its length in characters."""
         self._write(text)
         return len(text)
 
     def isatty(self) -> bool:
+        """Returns True if the stream below is a terminal."""
         return self._out.isatty()
 
     def close(self) -> None:
+        """Writes the text that fits the terminal, or waits until the user ends the pager. May be called again."""
         if self.closed:
             return
         if self._pager is None:

@@ -59,6 +59,7 @@ class Backup:
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Restores a backup and returns the exit code."""
     given = _parser().parse_args(arguments)
     return run_with_config(given, lambda config: restore(config, given))
 

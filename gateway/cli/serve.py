@@ -76,11 +76,16 @@ class Console:
         self.format = LogFormat.TEXT
 
     def step(self, text: str) -> None:
+        """Writes a line with the seconds since the start.
+
+        Raises `StopRequested` if a signal arrived during the start.
+        """
         self.say(f"[{time.monotonic() - self._began:5.1f} s] {text}")
         if self.is_starting and not self._signals.empty():
             raise StopRequested()
 
     def say(self, text: str, level: int = logging.INFO) -> None:
+        """Writes a line at once, as text or JSON; `level` is only in JSON."""
         line = text if self.format is LogFormat.TEXT else format_step(text, level)
         self._stream.write(line + "\n")
         self._stream.flush()

@@ -47,6 +47,7 @@ class Session:
     _running: list[str] = field(default_factory=list)
 
     def open(self) -> None:
+        """Opens the session on the server, in the wanted catalog and schema. Raises `ClientError`."""
         body = {"catalog": self.catalog, "schema": self.schema}
         self._id = str(self.client.ask("POST", SESSIONS, body)["session_id"])
 

@@ -165,6 +165,10 @@ def add_server_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def open_client(given: argparse.Namespace) -> ApiClient:
+    """Returns a client with the credentials of the arguments and the environment; prompts for a missing password.
+
+    Raises `ClientError`.
+    """
     return ApiClient(given.server, _authorization(given), given.ca_file)
 
 

@@ -18,6 +18,7 @@ EXIT_FAILED = 1
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Runs the subcommand on the token file and returns the exit code."""
     given = _parser().parse_args(arguments)
     try:
         given.run(TokenStore(given.token_file), given)

@@ -21,6 +21,7 @@ EXIT_FAILED = 1
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Runs the subcommand on the password file and returns the exit code."""
     given = _parser().parse_args(arguments)
     try:
         return int(given.run(given))

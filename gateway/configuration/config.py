@@ -668,10 +668,12 @@ class Setting:
 
     @property
     def name(self) -> str:
+        """Returns the name as in messages and documentation, `section.key`."""
         return f"{self.section}.{self.key}"
 
     @property
     def variable(self) -> str:
+        """Returns the environment variable that sets it, for example `GATEWAY_SERVER_HTTP_PORT`."""
         return f"{ENVIRONMENT_PREFIX}{self.section}_{self.key}".upper()
 
 

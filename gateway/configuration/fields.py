@@ -27,6 +27,7 @@ def setting(
 
 
 def is_network(text: str) -> bool:
+    """Returns True for an IPv4 or IPv6 address, or a network in CIDR notation; host bits may be set."""
     try:
         ipaddress.ip_network(text, strict=False)
     except ValueError:

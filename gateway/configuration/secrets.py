@@ -12,6 +12,7 @@ _FOLDER_OF_SYSTEMD = "CREDENTIALS_DIRECTORY"
 
 
 def is_reference(value: str) -> bool:
+    """Returns True for `kind:place` of a known kind; the secret itself is not looked for."""
     kind, colon, _ = value.partition(":")
     return bool(colon) and kind in _KINDS
 

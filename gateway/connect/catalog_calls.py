@@ -78,57 +78,72 @@ class CatalogCalls:
     # ------------------------------------------------------------------------------------------- catalogs and schemas
 
     def current_catalog(self, _: pb2.CurrentCatalog) -> ResultStream:
+        """Returns the name as one row with one column, for `spark.catalog.currentCatalog`."""
         return _text(self.session.engine_session.current_catalog)
 
     def current_database(self, _: pb2.CurrentDatabase) -> ResultStream:
+        """Returns the schema's name without its catalog, for `spark.catalog.currentDatabase`."""
         return _text(self.session.engine_session.current_schema)
 
     def set_current_catalog(self, call: pb2.SetCurrentCatalog) -> ResultStream:
+        """Runs USE CATALOG. Raises `ConnectPlanInvalid` for a name with several parts."""
         return self._change(UseCatalog(catalog=_one_part(call.catalog_name)))
 
     def set_current_database(self, call: pb2.SetCurrentDatabase) -> ResultStream:
+        """Runs USE SCHEMA with the name's parts."""
         return self._change(UseSchema(parts=name_parts(call.db_name), schema_only=True))
 
     def list_catalogs(self, call: pb2.ListCatalogs) -> ResultStream:
+        """Returns the visible catalogs that match the pattern; descriptions are NULL."""
         rows = self._rows(ShowCatalogs(pattern=_optional(call, "pattern")))
         return small_result({"name": STRING, "description": STRING}, [(_first(row), None) for row in rows])
 
     def list_databases(self, call: pb2.ListDatabases) -> ResultStream:
+        """Returns the visible schemas of the current catalog that match the pattern."""
         rows = self._rows(ShowSchemas(pattern=_optional(call, "pattern")))
         catalog = self.session.engine_session.current_catalog
         return small_result(_DATABASE, [self._database((catalog, _first(row))) for row in rows])
 
     def get_database(self, call: pb2.GetDatabase) -> ResultStream:
+        """Returns one row about a schema. Raises `SchemaNotFound`."""
         return small_result(_DATABASE, [self._database(name_parts(call.db_name))])
 
     def database_exists(self, call: pb2.DatabaseExists) -> ResultStream:
+        """Returns true or false; a schema that is not visible does not exist."""
         return _flag(self._exists(DescribeSchema(schema_parts=name_parts(call.db_name))))
 
     def create_database(self, call: pb2.CreateDatabase) -> ResultStream:
+        """Runs CREATE SCHEMA with the call's properties."""
         exists = "IF NOT EXISTS " if call.if_not_exists else ""
         pairs = ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in call.properties.items())
         clause = f" WITH DBPROPERTIES ({pairs})" if pairs else ""
         return self._run_text(f"CREATE SCHEMA {exists}{quote_name(call.db_name)}{clause}")
 
     def drop_database(self, call: pb2.DropDatabase) -> ResultStream:
+        """Runs DROP SCHEMA."""
         exists, last = "IF EXISTS " if call.if_exists else "", " CASCADE" if call.cascade else ""
         return self._run_text(f"DROP SCHEMA {exists}{quote_name(call.db_name)}{last}")
 
     # ------------------------------------------------------------------------------------------------------- tables
 
     def list_tables(self, call: pb2.ListTables) -> ResultStream:
+        """Returns the visible tables, views and temporary views of a schema that match the pattern."""
         return self._listed(call, ShowTables(schema_parts=_schema(call), pattern=_optional(call, "pattern")))
 
     def list_views(self, call: pb2.ListViews) -> ResultStream:
+        """Returns the visible views and temporary views of a schema that match the pattern."""
         return self._listed(call, ShowViews(schema_parts=_schema(call), pattern=_optional(call, "pattern")))
 
     def get_table(self, call: pb2.GetTable) -> ResultStream:
+        """Returns one row about a table or view. Raises `TableNotFound`."""
         return small_result(_TABLE, [self._table(_qualified(call, call.table_name))])
 
     def table_exists(self, call: pb2.TableExists) -> ResultStream:
+        """Returns true or false; a table that is not visible does not exist."""
         return _flag(self._exists(DescribeTable(table_parts=_qualified(call, call.table_name))))
 
     def list_columns(self, call: pb2.ListColumns) -> ResultStream:
+        """Returns a row for each column, with flags for partition and clustering columns. All are shown as nullable."""
         described = self._rows(DescribeTable(table_parts=_qualified(call, call.table_name)))
         columns, partitions, clusters = _columns(described)
         rows = [
@@ -139,6 +154,10 @@ class CatalogCalls:
         return small_result(_COLUMN, rows)
 
     def create_table(self, call: pb2.CreateTable) -> ResultStream:
+        """Runs CREATE TABLE in the Delta or the Iceberg format.
+
+        Raises `ConnectFeatureNotSupported` for other formats and for options.
+        """
         kind = call.source.lower()
         if kind not in _FORMATS or call.options:
             raise ConnectFeatureNotSupported("A table of another format, or with options", "Use CREATE TABLE in SQL.")
@@ -151,57 +170,71 @@ class CatalogCalls:
         )
 
     def drop_table(self, call: pb2.DropTable) -> ResultStream:
+        """Runs DROP TABLE."""
         exists, purge = "IF EXISTS " if call.if_exists else "", " PURGE" if call.purge else ""
         return self._run_text(f"DROP TABLE {exists}{quote_name(call.table_name)}{purge}")
 
     def truncate_table(self, call: pb2.TruncateTable) -> ResultStream:
+        """Runs TRUNCATE TABLE."""
         return self._run_text(f"TRUNCATE TABLE {quote_name(call.table_name)}")
 
     def analyze_table(self, call: pb2.AnalyzeTable) -> ResultStream:
+        """Runs ANALYZE TABLE … COMPUTE STATISTICS."""
         scan = " NOSCAN" if call.no_scan else ""
         return self._run_text(f"ANALYZE TABLE {quote_name(call.table_name)} COMPUTE STATISTICS{scan}")
 
     def list_partitions(self, call: pb2.ListPartitions) -> ResultStream:
+        """Returns the partitions as texts `name=value/…`, as SHOW PARTITIONS has them in Spark."""
         statement = ShowPartitions(table_parts=name_parts(call.table_name))
         rows = [("/".join(f"{name}={value}" for name, value in row.items()),) for row in self._rows(statement)]
         return small_result({"partition": STRING}, rows)
 
     def get_table_properties(self, call: pb2.GetTableProperties) -> ResultStream:
+        """Returns the table properties as rows with key and value."""
         rows = self._rows(ShowTblProperties(table_parts=name_parts(call.table_name)))
         return small_result({"key": STRING, "value": STRING}, [(row["key"], row["value"]) for row in rows])
 
     def get_create_table_string(self, call: pb2.GetCreateTableString) -> ResultStream:
+        """Returns the statement of SHOW CREATE TABLE."""
         return _text(_first(self._rows(ShowCreateTable(table_parts=name_parts(call.table_name)))[0]))
 
     def refresh_table(self, call: pb2.RefreshTable) -> ResultStream:
+        """Runs REFRESH TABLE."""
         return self._run_text(f"REFRESH TABLE {quote_name(call.table_name)}")
 
     # --------------------------------------------------------------------------------------- views, functions, caches
 
     def drop_temp_view(self, call: pb2.DropTempView) -> ResultStream:
+        """Drops a temporary view; returns false if it does not exist."""
         return _flag(self._drops(_one_part(call.view_name)))
 
     def drop_global_temp_view(self, call: pb2.DropGlobalTempView) -> ResultStream:
+        """Drops a global temporary view; returns false if it does not exist."""
         return _flag(self._drops("global_temp", _one_part(call.view_name)))
 
     def drop_view(self, call: pb2.DropView) -> ResultStream:
+        """Runs DROP VIEW."""
         exists = "IF EXISTS " if call.if_exists else ""
         return self._run_text(f"DROP VIEW {exists}{quote_name(call.view_name)}")
 
     def list_functions(self, call: pb2.ListFunctions) -> ResultStream:
+        """Returns the functions that match the pattern, the built-in ones included."""
         statement = ShowFunctions(schema_parts=_schema(call), pattern=_optional(call, "pattern"))
         return small_result(_FUNCTION, [_function(_first(row)) for row in self._rows(statement)])
 
     def get_function(self, call: pb2.GetFunction) -> ResultStream:
+        """Returns one row about a function. Raises `FunctionNotFound`."""
         if not self._is_built_in(call):
             self._rows_of_text(f"DESCRIBE FUNCTION {_quoted_function(call)}")
         return small_result(_FUNCTION, [_function(call.function_name)])
 
     def function_exists(self, call: pb2.FunctionExists) -> ResultStream:
+        """Returns true or false; a function that is not visible does not exist."""
         text = f"DESCRIBE FUNCTION {_quoted_function(call)}"
         return _flag(self._is_built_in(call) or self._finds(lambda: self._rows_of_text(text)))
 
     def is_cached(self, call: pb2.IsCached) -> ResultStream:
+        """Returns false, since the server does not cache tables on request. Raises `TableNotFound`."""
         self._rows(DescribeTable(table_parts=name_parts(call.table_name)))
         return _flag(False)
 

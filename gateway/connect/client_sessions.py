@@ -61,6 +61,7 @@ class ClientSession:
 
     @property
     def server_id(self) -> str:
+        """Returns the registry's id of the session, by which clients notice that it was replaced."""
         return str(self.session.id)
 
     def execution(self, operation_id: str) -> Execution:
@@ -71,6 +72,10 @@ class ClientSession:
         return found
 
     def end_abandoned(self, detached_s: float) -> None:
+        """Ends the executions whose clients are gone; a client may reattach for `detached_s` seconds.
+
+        Ids of reattachable ones are recorded for the error that a late client gets.
+        """
         for execution in tuple(self.executions.values()):
             if execution.is_abandoned(detached_s):
                 if execution.is_reattachable:
@@ -197,6 +202,7 @@ class ClientSessions:
                 found.end_abandoned(detached_s)
 
     def all(self) -> Iterable[ClientSession]:
+        """Returns a copy of the list of open sessions."""
         with self._lock:
             return [place.found for place in self._places.values() if place.found is not None]
 

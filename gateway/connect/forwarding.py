@@ -108,6 +108,7 @@ class Elsewhere:
             return None
 
     def close(self) -> None:
+        """Closes the channels to other gateways; calls in flight fail."""
         with self._lock:
             for channel in self._channels.values():
                 channel.close()

@@ -32,6 +32,10 @@ def parameters_of(
 
 
 def parameter_of(value: pb2.Expression | pb2.Expression.Literal, depth: int = 0) -> Parameter:
+    """Returns a parameter's value; `depth` is its nesting.
+
+    Raises `ConnectPlanInvalid` for too many levels, `ConnectFeatureNotSupported` for other expressions.
+    """
     if depth > _DEPTH_MAX:
         raise ConnectPlanInvalid("a parameter has too many levels")
     if isinstance(value, pb2.Expression.Literal):

@@ -37,6 +37,7 @@ class Position:
     chunk: int = 0
 
     def response_id(self, operation_id: str) -> str:
+        """Returns the id of the response, from which `parse` reads the position again."""
         return f"{operation_id}.{self.index}.{self.next_row}.{self.rows}.{self.chunk}"
 
     @classmethod

@@ -74,6 +74,7 @@ def _last_batches(number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 
 
 def split_chunks(data: bytes, chunk_bytes: int) -> Iterator[bytes]:
+    """Yields parts of at most `chunk_bytes` bytes; empty data is one empty part."""
     for start in range(0, max(1, len(data)), chunk_bytes):
         yield data[start : start + chunk_bytes]
 

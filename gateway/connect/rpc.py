@@ -60,6 +60,11 @@ class Rpc:
     elsewhere: Elsewhere | None = None
 
     def unary(self, name: str, kind: type[Message], method: Unary, *, is_client_streaming: bool = False) -> Any:
+        """Returns gRPC's handler for a method with one response.
+
+        A client's stream of requests is decided by its first message.
+        """
+
         def answer(data: Any, context: grpc.ServicerContext) -> bytes:
             call: Call | None = None
             with working_for(_context_of(context)):
@@ -80,6 +85,8 @@ class Rpc:
         return grpc.unary_unary_rpc_method_handler(answer)
 
     def streaming(self, name: str, kind: type[Message], method: Streaming) -> Any:
+        """Returns gRPC's handler for a method with a stream of responses."""
+
         def answer(data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
             call: Call | None = None
             with working_for(_context_of(context)):

@@ -68,11 +68,16 @@ class Service:
     # --------------------------------------------------------------------------------------------------- operations
 
     def execute_plan(self, request: pb2.ExecutePlanRequest, call: Call) -> Iterator[Response]:
+        """Runs a plan or command and yields its responses (ExecutePlan)."""
         client = self._session(request, call)
         execution = self._start(client, request, call)
         yield from self._stream(client, execution, None, call)
 
     def reattach_execute(self, request: pb2.ReattachExecuteRequest, call: Call) -> Iterator[Response]:
+        """Yields an execution's responses after `last_response_id` (ReattachExecute).
+
+        Raises `ConnectNotReattachable`.
+        """
         client = self._existing(request, call)
         execution = client.execution(request.operation_id)
         if not execution.is_reattachable:
@@ -82,6 +87,10 @@ class Service:
         yield from self._stream(client, execution, last, call)
 
     def release_execute(self, request: pb2.ReleaseExecuteRequest, call: Call) -> pb2.ReleaseExecuteResponse:
+        """Ends an execution, unless only a part of its responses is released (ReleaseExecute).
+
+        An unknown one is not an error.
+        """
         client = self._existing(request, call)
         execution = client.executions.get(request.operation_id)
         response = pb2.ReleaseExecuteResponse()
@@ -94,6 +103,7 @@ class Service:
         return _identified(response, client)
 
     def interrupt(self, request: pb2.InterruptRequest, call: Call) -> pb2.InterruptResponse:
+        """Cancels the executions that the request names, by id or tag, or all; returns their ids (Interrupt)."""
         client = self._session(request, call)
         response = pb2.InterruptResponse()
         for execution in tuple(client.executions.values()):
@@ -103,6 +113,7 @@ class Service:
         return _identified(response, client)
 
     def get_status(self, request: pb2.GetStatusRequest, call: Call) -> pb2.GetStatusResponse:
+        """Returns the states of the named executions, or of all (GetStatus)."""
         client = self._session(request, call)
         response = pb2.GetStatusResponse()
         if request.HasField("operation_status"):
@@ -115,14 +126,20 @@ class Service:
     # ----------------------------------------------------------------------------------------------------- sessions
 
     def analyze_plan(self, request: pb2.AnalyzePlanRequest, call: Call) -> pb2.AnalyzePlanResponse:
+        """Returns a property of a plan without running it, for example its schema (AnalyzePlan)."""
         client = self._session(request, call)
         return _identified(Analysis(client.session, call.is_active).answer(request), client)
 
     def config(self, request: pb2.ConfigRequest, call: Call) -> pb2.ConfigResponse:
+        """Reads and changes settings (Config)."""
         client = self._session(request, call)
         return _identified(Configuration(client.session, self.zone).answer(request.operation), client)
 
     def release_session(self, request: pb2.ReleaseSessionRequest, call: Call) -> pb2.ReleaseSessionResponse:
+        """Closes the session with its executions (ReleaseSession); an unknown one is not an error.
+
+        Without `allow_reconnect`, its id cannot be used again.
+        """
         may_return = request.allow_reconnect
         client = self.sessions.release(request.session_id, call.identity, may_return=may_return)
         response = pb2.ReleaseSessionResponse(session_id=request.session_id)
@@ -131,6 +148,7 @@ class Service:
         return response
 
     def clone_session(self, request: pb2.CloneSessionRequest, call: Call) -> pb2.CloneSessionResponse:
+        """Opens a session with the state of an existing one (CloneSession)."""
         client = self._existing(request, call)
         new_id = request.new_session_id or str(uuid.uuid4())
         clone = self.sessions.clone(client, new_id, call.identity, call.origin)
@@ -138,10 +156,12 @@ class Service:
         return _identified(response, client)
 
     def fetch_error_details(self, request: pb2.FetchErrorDetailsRequest, call: Call) -> pb2.FetchErrorDetailsResponse:
+        """Returns the details of a recent error, once (FetchErrorDetails)."""
         client = self._existing(request, call)
         return _identified(client.errors.take(request.error_id), client)
 
     def artifact_status(self, request: pb2.ArtifactStatusesRequest, call: Call) -> pb2.ArtifactStatusesResponse:
+        """Returns that no artifact exists (ArtifactStatus)."""
         client = self._session(request, call)
         response = pb2.ArtifactStatusesResponse()
         for name in request.names:
@@ -149,6 +169,7 @@ class Service:
         return _identified(response, client)
 
     def add_artifacts(self, request: pb2.AddArtifactsRequest, call: Call) -> pb2.AddArtifactsResponse:
+        """Raises `ConnectFeatureNotSupported` (AddArtifacts)."""
         raise ConnectFeatureNotSupported(
             "Sending artifacts (files, jars, Python code) to the server",
             "Use SQL functions instead of functions of the client.",

@@ -82,6 +82,7 @@ class ServerZone:
     _name: str | None = None
 
     def name(self, session: Session) -> str:
+        """Returns the name of the zone; the first call runs a query in `session`."""
         if self._name is None:
             operation = session.execute("SELECT current_timezone()")
             with ended(session, operation, lambda: True):

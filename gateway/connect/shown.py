@@ -32,6 +32,7 @@ class Show:
 
     @classmethod
     def of(cls, given: pb2.ShowString | pb2.HtmlString) -> Show:
+        """Reads the arguments from a message; the number of rows is limited as in Spark's `Dataset.showString`."""
         num_rows = max(0, min(given.num_rows, (1 << 31) - 16))
         if isinstance(given, pb2.HtmlString):
             return cls(num_rows, given.truncate, is_html=True)

@@ -116,20 +116,24 @@ def column(name: str) -> pb2.Expression:
 
 
 def literal(**value: Any) -> pb2.Expression:
+    """Returns a literal with the given field of `Expression.Literal`."""
     return pb2.Expression(literal=pb2.Expression.Literal(**value))
 
 
 def function(name: str, *arguments: pb2.Expression) -> pb2.Expression:
+    """Returns a call of a function by its name in SQL."""
     return pb2.Expression(
         unresolved_function=pb2.Expression.UnresolvedFunction(function_name=name, arguments=arguments)
     )
 
 
 def cast(value: pb2.Expression, sql_type: str) -> pb2.Expression:
+    """Returns a cast to a type in DDL spelling."""
     return pb2.Expression(cast=pb2.Expression.Cast(expr=value, type_str=sql_type))
 
 
 def named(value: pb2.Expression, name: str) -> pb2.Expression:
+    """Returns the expression with an alias."""
     return pb2.Expression(alias=pb2.Expression.Alias(expr=value, name=[name]))
 
 
@@ -146,14 +150,17 @@ def aggregate(rows: pb2.Relation, *values: pb2.Expression, groups: tuple[pb2.Exp
 
 
 def project(rows: pb2.Relation, *values: pb2.Expression) -> pb2.Relation:
+    """Returns a relation with these expressions as its columns."""
     return pb2.Relation(project=pb2.Project(input=rows, expressions=values))
 
 
 def filtered(rows: pb2.Relation, condition: pb2.Expression) -> pb2.Relation:
+    """Returns a relation with the rows that satisfy the condition."""
     return pb2.Relation(filter=pb2.Filter(input=rows, condition=condition))
 
 
 def limited(rows: pb2.Relation, number: int) -> pb2.Relation:
+    """Returns a relation with at most this number of rows."""
     return pb2.Relation(limit=pb2.Limit(input=rows, limit=number))
 
 

@@ -138,6 +138,7 @@ class ClientSessions:
             return found
 
     def all(self) -> list[ClientSession]:
+        """Returns a copy of the list of sessions."""
         with self._lock:
             return list(self._found.values())
 

@@ -108,6 +108,7 @@ class ForwardingListener:
 
     @property
     def port(self) -> int:
+        """Returns the TCP port, also if 0 was requested."""
         return int(self._socket.getsockname()[1])
 
     def start(self, on_death: OnDeath) -> None:

@@ -62,6 +62,10 @@ class Tokens:
         self._found: OrderedDict[bytes, LogIn] = OrderedDict()
 
     def issue(self, identity: Identity) -> str:
+        """Returns a new token for a login; only its digest is stored.
+
+        Drops the user's oldest tokens, then anyone's, beyond the limits.
+        """
         token = f"{_TOKEN_PREFIX}{secrets.token_urlsafe(32)}"
         with self._lock:
             own = [key for key, one in self._found.items() if one.identity.owner == identity.owner]
@@ -179,9 +183,14 @@ class CallMiddleware(flight.ServerMiddleware):  # type: ignore[misc]
         self._token = token
 
     def sending_headers(self) -> dict[str, str]:
+        """Returns the response's headers.
+
+        After a Handshake, `authorization` has the token, as in Flight's Basic authentication.
+        """
         return {} if self._token is None else {"authorization": f"Bearer {self._token}"}
 
     def call_completed(self, exception: BaseException | None) -> None:
+        """Releases the call's place. PyArrow calls it once for each call, also after an error."""
         self._limit.release()
 
 
@@ -198,6 +207,7 @@ class CallLimit:
             raise TooManyFlightCalls(self._max)
 
     def release(self) -> None:
+        """Gives back the place of one call that `take` has counted."""
         self._places.release()
 
 
@@ -213,6 +223,10 @@ class CallStart(flight.ServerMiddlewareFactory):  # type: ignore[misc]
         self._handshakes = CallLimit(_HANDSHAKES_MAX)
 
     def start_call(self, info: Any, headers: Headers) -> CallMiddleware:
+        """Returns the call's middleware with its login.
+
+        Raises PyArrow's Flight error for a call beyond the limit and for rejected credentials.
+        """
         is_handshake = info.method == flight.FlightMethod.HANDSHAKE
         limit = self._handshakes if is_handshake else self._calls
         try:
@@ -237,6 +251,10 @@ class Handshake(flight.ServerAuthHandler):  # type: ignore[misc]
         self._log_ins = log_ins
 
     def authenticate(self, outgoing: Any, incoming: Any) -> None:
+        """Answers the Handshake's message, a `BasicAuth`, with a token.
+
+        A client that sends none has logged in by its header.
+        """
         try:
             message = incoming.read()
         except Exception:  # noqa: BLE001 - PyArrow's error for a client that sends no message
@@ -249,6 +267,7 @@ class Handshake(flight.ServerAuthHandler):  # type: ignore[misc]
             raise flight_error(error) from None
 
     def is_valid(self, token: bytes) -> str:
+        """Returns an empty peer name for any token: `CallStart` has checked it."""
         return ""
 
 

@@ -51,6 +51,7 @@ class Ticket:
     mac: bytes = b""
 
     def encode(self, secret: str) -> bytes:
+        """Returns the ticket's bytes with a MAC, by which only tickets that this server issued are accepted."""
         return _TICKET.pack(self.operation_id.bytes, self.first, self.end, self._mac(secret))
 
     @classmethod
@@ -82,6 +83,7 @@ class Result:
 
     @property
     def is_read(self) -> bool:
+        """Returns True if all tickets were read to their ends and no reader is left."""
         return len(self.read) >= self.tickets and not self.readers
 
 
@@ -94,6 +96,7 @@ class Results:
         self._lock = threading.Lock()
 
     def add(self, operation: Operation) -> Result:
+        """Returns the operation's result, added if it is new."""
         with self._lock:
             return self._found.setdefault(operation.id, Result(operation))
 
@@ -139,6 +142,7 @@ class Results:
         self.find(operation).used = operation.last_used = self._session.last_used = time.monotonic()
 
     def release(self, operation: Operation) -> None:
+        """Drops the result and its operation's rows."""
         with self._lock:
             self._found.pop(operation.id, None)
         self._session.forget(operation)
@@ -194,6 +198,7 @@ def client_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def client_field(field_: pa.Field) -> pa.Field:
+    """Returns the field with the metadata of Flight SQL for its SQL type; unchanged without one."""
     sql_type = (field_.metadata or {}).get(SQL_TYPE, b"").decode()
     if not sql_type:
         return field_

@@ -67,9 +67,11 @@ class FlightPort(flight.FlightServerBase):  # type: ignore[misc]
         super().__init__(location, auth_handler=Handshake(log_ins), middleware={MIDDLEWARE: start})
 
     def get_flight_info(self, context: Any, descriptor: Any) -> Any:
+        """Runs a query, or describes a metadata command; returns its endpoints (Flight `GetFlightInfo`)."""
         return self._answer(context, descriptor.command, lambda call: self._service.flight_info(descriptor, call))
 
     def get_schema(self, context: Any, descriptor: Any) -> Any:
+        """Returns the schema of a command's result without running it (Flight `GetSchema`)."""
         return self._answer(
             context,
             descriptor.command,
@@ -78,24 +80,30 @@ class FlightPort(flight.FlightServerBase):  # type: ignore[misc]
         )
 
     def do_get(self, context: Any, ticket: Any) -> Any:
+        """Returns the stream of a ticket's rows (Flight `DoGet`)."""
         schema, batches = self._answer(context, ticket.ticket, lambda call: self._service.rows(ticket.ticket, call))
         return flight.GeneratorStream(schema, _converted(batches))
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
+        """Runs an update, binds parameters or ingests rows (Flight `DoPut`)."""
         self._answer(context, descriptor.command, lambda call: self._service.put(descriptor, reader, writer, call))
 
     def do_action(self, context: Any, action: Any) -> Any:
+        """Runs an action of Flight SQL and returns its results (Flight `DoAction`)."""
         body = action.body.to_pybytes() if action.body is not None else b""
         found = self._answer(context, body, lambda call: self._service.act(action.type, body, call))
         return iter([flight.Result(pa.py_buffer(one)) for one in found])
 
     def list_actions(self, context: Any) -> Any:
+        """Returns the names and descriptions of the actions (Flight `ListActions`)."""
         return self._answer(context, b"", lambda call: self._service.actions)
 
     def list_flights(self, context: Any, criteria: bytes) -> Any:
+        """Rejects Flight `ListFlights`, which Flight SQL does not use."""
         return self._answer(context, b"", _refuse_list)
 
     def do_exchange(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
+        """Rejects Flight `DoExchange`, which Flight SQL does not use."""
         self._answer(context, b"", _refuse_exchange)
 
     def _answer(self, context: Any, message: bytes | None, method: Any, failed: ToError = flight_error) -> Any:

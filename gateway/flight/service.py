@@ -76,6 +76,11 @@ class Service:
     # -------------------------------------------------------------------------------------------------------- queries
 
     def flight_info(self, descriptor: Any, call: Call) -> Any:
+        """Returns the endpoints for a command's result.
+
+        A query is started; a metadata command runs with `DoGet`. Raises `FlightFeatureNotSupported`, and the
+        statement's errors.
+        """
         kind, command = _command(descriptor)
         if (schema := schema_of(kind, command)) is not None:
             return flight.FlightInfo(schema, descriptor, [flight.FlightEndpoint(descriptor.command, [])], -1, -1)
@@ -107,6 +112,10 @@ class Service:
                 raise FlightFeatureNotSupported(f"The schema of the command {kind}")
 
     def rows(self, ticket: bytes, call: Call) -> Stream:
+        """Returns the schema and the batches for a ticket; waits for the first rows of a running query.
+
+        Raises `FlightFeatureNotSupported`, and the statement's errors.
+        """
         kind, command = unpack(ticket)
         if (schema := schema_of(kind, command)) is not None:
             session = self.sessions.find(call).session
@@ -161,6 +170,11 @@ class Service:
     # -------------------------------------------------------------------------------------------------------- changes
 
     def put(self, descriptor: Any, reader: Any, writer: Any, call: Call) -> None:
+        """Executes a command with an uploaded table and writes its answer.
+
+        That is the number of changed rows, or for parameters the handle of their prepared statement. Raises
+        `FlightFeatureNotSupported`.
+        """
         kind, command = _command(descriptor)
         match kind:
             case "CommandStatementUpdate":

@@ -49,6 +49,7 @@ class Response:
     content: http.client.HTTPResponse
 
     def pieces(self) -> Iterator[bytes]:
+        """Yields the body in pieces and closes the connection at its end."""
         with closing(self.connection):
             while piece := self.content.read(_PIECE_BYTES):
                 yield piece
@@ -61,6 +62,7 @@ class Response:
             raise NoResponse(str(error)) from error
 
     def close(self) -> None:
+        """Closes the connection; the rest of the body is not read."""
         self.connection.close()
 
 

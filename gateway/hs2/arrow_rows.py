@@ -83,6 +83,7 @@ def batch_message(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
 
 
 def schema_message(schema: pa.Schema) -> bytes:
+    """Returns the schema as an encapsulated message of Arrow's IPC format."""
     return bytes(schema.serialize().to_pybytes())
 
 

@@ -116,6 +116,7 @@ class StatusMemo:
     state: OperationState
 
     def recall(self, message: bytes) -> bytes | None:
+        """Returns the response with the message's sequence number; None for other messages and changed states."""
         head, rest = self.request
         at = len(head)
         if message[at + 4 :] != rest or not message.startswith(head) or self.operation.state is not self.state:

@@ -29,6 +29,7 @@ _NO_ROWS = Page(0, metadata.RESULT.empty_table(), False)
 
 
 def fetch_log(operation: Operation, orientation: int | None) -> Page:
+    """Returns the statement's log lines as a page: all with FETCH_FIRST, otherwise the ones since the last fetch."""
     lines = operation.log_lines(from_start=orientation == t.TFetchOrientation.FETCH_FIRST)
     return Page(0, pa.table([pa.array(lines, pa.string())], schema=metadata.OPERATION_LOG), False)
 

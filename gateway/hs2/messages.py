@@ -50,6 +50,7 @@ class Header:
 
 
 def parse_header(message: bytes) -> Header:
+    """Parses the header of a message in Thrift's strict binary protocol. Raises `MalformedMessage`."""
     try:
         version, _, kind, length = _START.unpack_from(message)
         (sequence,) = _I32.unpack_from(message, _START.size + length)
@@ -62,6 +63,7 @@ def parse_header(message: bytes) -> Header:
 
 
 def format_header(name: str, kind: int, sequence: int) -> bytes:
+    """Returns the header of a message in Thrift's strict binary protocol; `kind` is a `TMessageType`."""
     text = name.encode()
     return _START.pack(STRICT_VERSION, 0, kind, len(text)) + text + _I32.pack(sequence)
 
@@ -84,6 +86,7 @@ def decode_struct(kind: type[Any], content: bytes) -> Any:
 
 
 def encode_struct(value: Any) -> bytes:
+    """Returns a generated Thrift struct in the binary protocol, without a message header."""
     buffer = TMemoryBuffer()
     value.write(TBinaryProtocolAccelerated(buffer, fallback=False))
     return bytes(buffer.getvalue())

@@ -117,10 +117,12 @@ def constant(schema: pa.Schema, rows: Iterable[Row] = ()) -> ResultStream:
 
 
 def type_info() -> ResultStream:
+    """Returns the rows of GetTypeInfo, which are the same for all sessions."""
     return constant(TYPES, TYPE_INFO)
 
 
 def table_types() -> ResultStream:
+    """Returns the rows of GetTableTypes: `TABLE` and `VIEW`."""
     return constant(TABLE_TYPES, ({"TABLE_TYPE": name} for name in ("TABLE", "VIEW")))
 
 

@@ -51,6 +51,7 @@ class Reply:
     payload: bytes = b""
 
     def encode(self) -> bytes:
+        """Returns the response with the header of Thrift's SASL transport: status byte and length."""
         return HEADER.pack(self.status, len(self.payload)) + self.payload
 
 

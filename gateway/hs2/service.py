@@ -174,6 +174,7 @@ class Client:
 
     @contextlib.contextmanager
     def awaiting(self, operation: Operation) -> Iterator[None]:
+        """Records within the block that the client waits for the statement, which then ends if it disconnects."""
         self.awaited = operation
         yield
         self.awaited = None
@@ -225,6 +226,10 @@ class Service:
     # ---------------------------------------------------------------------------------------------------- sessions
 
     def open_session(self, request: Any, client: Client) -> Any:
+        """Opens a session (OpenSession).
+
+        Logs in by the request if the transport has no login, and acts for the proxy user if one is named.
+        """
         wanted = parse_configuration(request.configuration or {})
         identity = client.identity
         if identity is None:  # a transport without its own login
@@ -265,6 +270,7 @@ class Service:
         )
 
     def close_session(self, request: Any, client: Client) -> Any:
+        """Closes the session and its statements (CloseSession). A session that does not exist is not an error."""
         with contextlib.suppress(SessionNotFound):
             session = self._session(request, client)
             client.sessions.discard(session.id)
@@ -272,10 +278,12 @@ class Service:
         return t.TCloseSessionResp(SUCCESS)
 
     def set_client_info(self, request: Any, client: Client) -> Any:
+        """Accepts the client's information without using it (SetClientInfo, Databricks' extension)."""
         self._session(request, client)
         return t.TSetClientInfoResp(SUCCESS)
 
     def get_info(self, request: Any, client: Client) -> Any:
+        """Returns one property of the server (GetInfo)."""
         session = self._session(request, client)
         info_type = -1 if request.infoType is None else request.infoType
         return t.TGetInfoResp(SUCCESS, info_value(info_type, session.principal))
@@ -283,6 +291,7 @@ class Service:
     # -------------------------------------------------------------------------------------------------- statements
 
     def execute_statement(self, request: Any, client: Client) -> Any:
+        """Runs a statement (ExecuteStatement); waits for its end unless `runAsync` is set."""
         session = self._session(request, client)
         trace_parent = statement_trace_parent(request.confOverlay or {})
         version = _version(session)
@@ -308,6 +317,10 @@ class Service:
         return self._recorded_response(t.TExecuteStatementResp, operation, kind, session, request, client)
 
     def get_operation_status(self, request: Any, client: Client) -> Any:
+        """Returns a statement's state (GetOperationStatus).
+
+        Waits a moment for a running one, so that clients poll less.
+        """
         session, operation = self._operation(request, client)
         state = operation.wait(self._hold_s(session, operation))
         if state.is_final:
@@ -328,11 +341,13 @@ class Service:
         return max(HOLD_S, min(FIRST_HOLD_S - age_s, FIRST_HOLD_S))
 
     def cancel_operation(self, request: Any, client: Client) -> Any:
+        """Cancels a statement (CancelOperation); one that has ended and was closed is not an error."""
         with contextlib.suppress(OperationNotFound):  # it has ended, and was closed
             self._operation(request, client)[1].cancel()
         return t.TCancelOperationResp(SUCCESS)
 
     def close_operation(self, request: Any, client: Client) -> Any:
+        """Closes a statement (CloseOperation); one that does not exist is not an error."""
         handle = parse_handle(request.operationHandle and request.operationHandle.operationId)
         if (session := self._registry.session_of(handle.id, client.identity)) is not None:
             handle.ensure_opens(session)
@@ -348,9 +363,11 @@ class Service:
         return t.TCloseImpalaOperationResp(SUCCESS, None if count is None else t.TDmlResult({"": count}))
 
     def get_query_id(self, request: Any, client: Client) -> Any:
+        """Returns the statement's id (GetQueryId)."""
         return t.TGetQueryIdResp(str(self._operation(request, client)[1].id))
 
     def get_log(self, request: Any, client: Client) -> Any:
+        """Returns all log lines of a statement (GetLog, from Hive's older versions)."""
         return t.TGetLogResp(SUCCESS, "\n".join(self._operation(request, client)[1].log_lines(from_start=True)))
 
     # ----------------------------------------------------------------------------------------------------- results
@@ -373,6 +390,7 @@ class Service:
         return self._shape_result(session, operation, client).metadata()
 
     def fetch_results(self, request: Any, client: Client) -> Encoded:
+        """Returns the next page of rows, or of log lines (FetchResults). Raises the statement's error."""
         session, operation = self._operation(request, client)
         if request.fetchType == _LOG_FETCH:
             lines = fetch_log(operation, request.orientation)
@@ -513,6 +531,7 @@ class Service:
     # ---------------------------------------------------------------------------------------------------- metadata
 
     def call_metadata(self, call: MetadataCall, request: Any, client: Client) -> Any:
+        """Runs a metadata call (GetTables and others) as an operation."""
         session = self._session(request, client)
         match call.plan(request):
             case ResultStream() as stream:
@@ -526,9 +545,11 @@ class Service:
     # ----------------------------------------------------------------------------------------------- refused calls
 
     def refuse_transfer(self, request: Any, client: Client) -> Any:
+        """Raises `TransferNotSupported` (UploadData, DownloadData)."""
         raise TransferNotSupported()
 
     def refuse_delegation_token(self, request: Any, client: Client) -> Any:
+        """Raises `DelegationTokenNotSupported` (GetDelegationToken and its siblings)."""
         raise DelegationTokenNotSupported()
 
     # ----------------------------------------------------------------------------------------------------- handles

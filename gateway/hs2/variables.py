@@ -48,6 +48,10 @@ _DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 
 
 def parse_configuration(configuration: Mapping[str, str]) -> SessionRequest:
+    """Parses the configuration of OpenSession.
+
+    It has `use:catalog`, `use:database`, the proxy user, and settings with Hive's prefixes.
+    """
     settings = {_without_prefix(key): value for key, value in configuration.items() if not key.startswith("use:")}
     settings.pop(PROXY_USER, None)
     default_catalog = settings.pop(_DEFAULT_CATALOG, None)

@@ -46,6 +46,10 @@ _STATUS = {
 
 
 def activity_blueprint(api: StatementApi) -> Blueprint:
+    """Returns the routes `/api/2.0/sql/history/queries` and `/api/2.0/sql/sessions`, and SCIM's `Me`.
+
+    Users see and end their own statements and sessions, administrators all.
+    """
     routes = Blueprint("activity", __name__)
     routes.before_request(api.authenticate)
 

@@ -59,6 +59,7 @@ Rows = list[dict[str, object]]
 
 
 def browse_blueprint(api: StatementApi) -> Blueprint:
+    """Returns the routes of the catalog browser below `/api/2.0/catalog`."""
     routes = Blueprint("browse", __name__)
     calls = MetadataCalls(api)
     routes.before_request(api.authenticate)

@@ -163,6 +163,7 @@ def origin_of_request() -> Origin:
 
 
 def peer_of_request() -> Peer:
+    """Returns the address and TLS state of the request's client, which the server puts into the WSGI environment."""
     peer = request.environ[PEER]
     assert isinstance(peer, Peer)
     return peer

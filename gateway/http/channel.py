@@ -35,6 +35,7 @@ class Channel:
 
     @property
     def is_encrypted(self) -> bool:
+        """Returns True once the client has begun TLS."""
         return self._session is not None
 
     @property
@@ -44,10 +45,12 @@ class Channel:
 
     @property
     def is_shaking_hands(self) -> bool:
+        """Returns True during the TLS handshake."""
         return self._session is not None and not self._session.is_established
 
     @property
     def unsent_bytes(self) -> int:
+        """Returns the bytes that wait for the socket, before and after encryption."""
         return len(self._plain) + len(self._raw)
 
     def receive(self) -> bytes:
@@ -108,6 +111,7 @@ class Channel:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
 
     def close(self) -> None:
+        """Closes the socket, after TLS's `close_notify` if possible; unsent bytes are dropped."""
         if self._session:
             self.end_writing()
         self._plain, self._raw = memoryview(b""), memoryview(b"")

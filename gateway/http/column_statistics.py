@@ -34,6 +34,11 @@ class ColumnStatistics:
 
 
 def column_statistics(operation: Operation, column: int, conditions: tuple[Condition, ...]) -> ColumnStatistics:
+    """Returns the statistics of the column at this position, over the rows that satisfy the conditions.
+
+    The distinct count is None if it takes more than `_DISTINCT_BYTES_MAX` of memory; minimum and maximum are None
+    without values.
+    """
     field = operation.schema.field(column)
     distinct: pa.Array | None = pa.array([], field.type) if _is_hashable(field.type) else pa.array([], pa.string())
     ends_of_pages: list[pa.Array] = []

@@ -89,9 +89,13 @@ class Conversation(Protocol):
 
     def answer(
         self, message: bytes, identity: Identity, links: RowLinks | None, agent: str, *, is_forwarded: bool = False
-    ) -> bytes: ...
+    ) -> bytes:
+        """Returns the response to one message. `links` and `agent` are those of the HTTP request."""
+        ...
 
-    def recall(self, message: bytes, identity: Identity) -> bytes | None: ...
+    def recall(self, message: bytes, identity: Identity) -> bytes | None:
+        """Returns the recorded response to a repeated status request, which needs no worker; None without one."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,7 @@ class Connection:
 
     @property
     def is_encrypted(self) -> bool:
+        """Returns True once the client has begun TLS."""
         return self._channel.is_encrypted
 
     @property
@@ -149,6 +154,7 @@ class Connection:
 
     @property
     def held_bytes(self) -> int:
+        """Returns the bytes of the request and the response that are in memory."""
         return len(self._incoming) + self._channel.unsent_bytes + (len(self.request.body) if self.request else 0)
 
     @property
@@ -251,6 +257,7 @@ class Connection:
         self.finish_writing()
 
     def close(self) -> None:
+        """Closes the socket and ends a response in progress; an upload's file is removed."""
         self.state = State.CLOSED
         if self.rest is not None:
             self.rest.close()

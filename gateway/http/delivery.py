@@ -50,6 +50,7 @@ class SessionContext:
 
 
 def context_of(session: Session) -> SessionContext:
+    """Returns the session's context for responses: its id, current catalog and schema."""
     return SessionContext(session.id, session.engine_session)
 
 
@@ -160,6 +161,7 @@ class Delivery:
                 return
 
     def manifest(self, operation: Operation) -> dict[str, object]:
+        """Returns the `manifest` of the Statement Execution API: format, columns and chunks with their sizes."""
         schema, chunks = operation.schema, self.chunks(operation)
         compression = {} if self._compression is Compression.NONE else {"result_compression": self._compression}
         return compression | {
@@ -198,6 +200,7 @@ class Delivery:
         return not is_finished or (len(self.chunks(operation)) <= 1 and not self._is_linked(operation))
 
     def chunk(self, operation: Operation, index: int) -> Chunk:
+        """Returns the chunk at this index. Raises `ChunkNotFound`."""
         chunks = self.chunks(operation)
         if not 0 <= index < len(chunks):
             raise ChunkNotFound(index, len(chunks))

@@ -25,6 +25,10 @@ FORMAT_TEXT_MAX = 64 << 10
 
 
 def editor_blueprint(api: StatementApi) -> Blueprint:
+    """Returns the routes `POST /api/2.0/sql/parse` and `format`, for an editor's text.
+
+    Offsets in responses are in UTF-16 units, as in JavaScript.
+    """
     routes = Blueprint("editor", __name__)
     routes.before_request(api.authenticate)
 

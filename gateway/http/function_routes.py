@@ -22,6 +22,7 @@ _ANSWER_S = 30.0
 
 
 def function_blueprint(api: StatementApi) -> Blueprint:
+    """Returns the route `GET /api/2.0/catalog/functions`: built-in and visible functions, and keywords."""
     routes = Blueprint("functions", __name__)
     routes.before_request(api.authenticate)
 

@@ -81,6 +81,7 @@ class ConnectionLoop:
 
     @property
     def is_stopping(self) -> bool:
+        """Returns True after `stop`; the loop ends after the last request, or at the end of the given time."""
         return self._stop_at is not None
 
     def connection_count(self) -> int:

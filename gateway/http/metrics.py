@@ -15,6 +15,7 @@ _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def metrics_blueprint(lifecycle: Lifecycle, callers: Callers) -> Blueprint:
+    """Returns the route `GET /metrics`, for callers with valid credentials."""
     routes = Blueprint("metrics", __name__)
 
     @routes.get("/metrics")

@@ -73,6 +73,7 @@ class Described:
 
     @property
     def is_page(self) -> bool:
+        """Returns True for HTML pages and for files of the console."""
         return self.answers == _HTML or "/console" in self.path
 
     @property
@@ -271,6 +272,7 @@ OPERATIONS: tuple[Described, ...] = (
 
 
 def openapi_blueprint() -> Blueprint:
+    """Returns the route `GET /api/openapi.json`, which requires no login."""
     routes = Blueprint("openapi", __name__)
     document = openapi_document()
 

@@ -24,14 +24,17 @@ ROW: Schema = {"type": "object", "additionalProperties": True}
 
 
 def ref(name: str) -> Schema:
+    """Returns a reference to the schema with this name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def list_of(items: Schema) -> Schema:
+    """Returns the schema of an array of these items."""
     return {"type": "array", "items": items}
 
 
 def enum_of(choices: type[StrEnum]) -> Schema:
+    """Returns the schema of a string that is one of the enum's values."""
     return {"type": "string", "enum": [option.value for option in choices]}
 
 

@@ -18,6 +18,7 @@ _RUNNING = frozenset({"PENDING", "RUNNING"})
 
 
 def plan_body(operation: Operation) -> dict[str, object]:
+    """Returns the plans, or the reason for their absence, such as `FROM_CACHE`, `FROM_LOG` or `NOT_RECORDED`."""
     profile, reason = operation.profile, _reason(operation)
     plans = profile.plans if reason in (None, "FROM_CACHE") else ()
     if reason is None and not plans:
@@ -47,6 +48,7 @@ def _reason(operation: Operation) -> str | None:
 
 
 def read_body(read: TableRead) -> dict[str, object]:
+    """Returns the file and byte counts of one table's scan, before and after file pruning."""
     return {
         "table": read.label,
         "version": read.version,

@@ -21,6 +21,10 @@ PATH = "/.well-known/oauth-protected-resource"
 
 
 def protected_resource_blueprint(endpoints: Endpoints | None, public_url: str) -> Blueprint:
+    """Returns the route `/.well-known/oauth-protected-resource` for each resource's path (RFC 9728, section 3.1).
+
+    It answers 404 without an identity provider.
+    """
     routes = Blueprint("protected_resource", __name__)
 
     @routes.get(PATH, defaults={"path": ""})

@@ -14,6 +14,7 @@ _Option = TypeVar("_Option", bound=StrEnum)
 
 
 def number_of(name: str, *, default: int, smallest: int = 0, largest: int) -> int:
+    """Returns a URL parameter as an integer; `default` if it is missing. Raises `InvalidField`."""
     text = request.args.get(name)
     if text is None:
         return default
@@ -23,6 +24,7 @@ def number_of(name: str, *, default: int, smallest: int = 0, largest: int) -> in
 
 
 def option_of(name: str, default: _Option) -> _Option:
+    """Returns a URL parameter as a member of the default's enum; `default` if it is missing. Raises `InvalidField`."""
     text = request.args.get(name)
     if text is None:
         return default

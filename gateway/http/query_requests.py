@@ -43,6 +43,7 @@ class QueryChange:
 
 
 def parse_new_query(content: bytes) -> QueryContent:
+    """Parses the body for a new query, which has at least a `display_name`. Raises `InvalidField`, `MalformedBody`."""
     body = RequestObject(parse_json(content), ("query", "auto_resolve_display_name"))
     query = body.member("query", _CONTENT)
     if "display_name" not in query.names():
@@ -63,6 +64,7 @@ def parse_query_change(content: bytes) -> QueryChange:
 
 
 def parse_shares(content: bytes) -> tuple[Share, ...]:
+    """Parses an `access_control_list`; repeated equal items count once. Raises `InvalidField`, `MalformedBody`."""
     body = RequestObject(parse_json(content), ("access_control_list",))
     shares: dict[tuple[str, str], Share] = {}
     for item in body.items("access_control_list", _SHARE):
@@ -82,11 +84,13 @@ def parse_shares(content: bytes) -> tuple[Share, ...]:
 
 
 def parse_folder(content: bytes) -> str:
+    """Parses the body with one folder's `path`. Raises `InvalidField`, `MalformedBody`."""
     body = RequestObject(parse_json(content), ("path",))
     return parse_path("path", body.text("path"))
 
 
 def parse_folder_move(content: bytes) -> tuple[str, str]:
+    """Returns a folder's path and its new one. Raises `InvalidField`, also for the root and for a move into itself."""
     body = RequestObject(parse_json(content), ("path", "new_path"))
     path, new_path = (parse_path(name, body.text(name)) for name in ("path", "new_path"))
     if path == "/":

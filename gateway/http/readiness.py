@@ -39,6 +39,7 @@ class EngineProbe:
         self._is_asking = self._answers = False
 
     def answers(self, engine: Engine) -> bool:
+        """Returns True if the engine has answered within the time limit; waits for the probe that is running."""
         with self._changed:
             if not self._is_asking and time.monotonic() - self._answered > _GOOD_FOR_S:
                 self._requested_at = time.monotonic()

@@ -116,6 +116,7 @@ class RequestObject:
         self._where = where
 
     def text(self, name: str) -> str | None:
+        """Returns a string; None if it is missing or null. Raises `InvalidField`, also for unpaired surrogates."""
         value = self._members.get(name)
         if value is None:
             return None
@@ -124,6 +125,7 @@ class RequestObject:
         return self._encodable(name, value)
 
     def whole_number(self, name: str, *, least: int = 1) -> int | None:
+        """Returns an integer from `least` up to 64 bits; None if it is missing or null. Raises `InvalidField`."""
         value = self._members.get(name)
         # `type` rather than `isinstance`: Python's bool is an int, JSON's true is no
         # number.
@@ -132,6 +134,7 @@ class RequestObject:
         return value
 
     def option(self, name: str, default: _Option) -> _Option:
+        """Returns a member of the default's enum; `default` if it is missing or null. Raises `InvalidField`."""
         value = self._members.get(name)
         if value is None:
             return default
@@ -141,6 +144,7 @@ class RequestObject:
         return found
 
     def strings(self, name: str) -> dict[str, str]:
+        """Returns an object of strings; an empty one if it is missing or null. Raises `InvalidField`."""
         value = self._members.get(name)
         if value is None:
             return {}
@@ -179,6 +183,10 @@ class RequestObject:
         return tuple(self._members)
 
     def items(self, name: str, known: Collection[str]) -> Iterator[RequestObject]:
+        """Yields the objects in a list, with their positions in messages; none if it is missing or null.
+
+        `known` are the objects' members. Raises `InvalidField`.
+        """
         value = self._members.get(name)
         if not isinstance(value, list | None):
             raise self.wrong(name, "must be a list")
@@ -186,6 +194,7 @@ class RequestObject:
             yield RequestObject(item, known, f"{self._where}{name}[{position}].")
 
     def wrong(self, name: str, problem: str) -> InvalidField:
+        """Returns the error for a member, by its path in the body."""
         return InvalidField(self._where + name, problem)
 
     def _encodable(self, name: str, text: str) -> str:
@@ -207,6 +216,10 @@ _SESSION_FIELDS = frozenset(("warehouse_id", "catalog", "schema", "session_confs
 
 
 def parse_statement_request(content: bytes) -> StatementRequest:
+    """Parses the body of a submitted statement.
+
+    Raises `InvalidField`, also for members that exclude each other, and `MalformedBody`.
+    """
     body = RequestObject(parse_json(content), _STATEMENT_FIELDS)
     text, session_text = body.text("statement"), body.text("session_id")
     if not text:
@@ -235,6 +248,7 @@ def parse_statement_request(content: bytes) -> StatementRequest:
 
 
 def parse_session_request(content: bytes) -> SessionRequest:
+    """Parses the body for a new session. Raises `InvalidField`, `MalformedBody`."""
     body = RequestObject(parse_json(content), _SESSION_FIELDS)
     return SessionRequest(
         catalog=body.text("catalog"), schema=body.text("schema"), settings=body.strings("session_confs")
@@ -242,6 +256,7 @@ def parse_session_request(content: bytes) -> SessionRequest:
 
 
 def parse_session_place(content: bytes) -> SessionPlace:
+    """Parses the body with a catalog, a schema, or both. Raises `InvalidField`, `MalformedBody`."""
     body = RequestObject(parse_json(content), ("catalog", "schema"))
     place = SessionPlace(catalog=body.text("catalog") or None, schema=body.text("schema") or None)
     if place.catalog is None and place.schema is None:
@@ -261,6 +276,7 @@ def parse_editor_text(content: bytes, characters_max: int = EDITOR_TEXT_MAX) -> 
 
 
 def parse_new_token(content: bytes) -> NewToken:
+    """Parses the body for a new token; `lifetime_seconds` is optional. Raises `InvalidField`, `MalformedBody`."""
     body = RequestObject(parse_json(content), frozenset(("comment", "lifetime_seconds", "scope")))
     return NewToken(
         comment=body.text("comment") or "",
@@ -301,6 +317,7 @@ def parse_parameters(body: RequestObject) -> tuple[Parameter, ...]:
 
 
 def parse_json(content: bytes) -> object:
+    """Parses a body of JSON. Raises `MalformedBody`."""
     try:
         return json.loads(content)
     except RecursionError:

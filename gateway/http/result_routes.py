@@ -33,6 +33,7 @@ _OFFSET_MAX = 2**62
 
 
 def result_blueprint(api: StatementApi) -> Blueprint:
+    """Returns the routes for rows, counts and statistics of a result, its file, and a statement's profile and plan."""
     routes = Blueprint("results", __name__)
     selections = Selections()
     routes.before_request(api.authenticate)

@@ -45,6 +45,7 @@ class Selection:
 
     @property
     def is_all(self) -> bool:
+        """Returns True for all rows in their own order."""
         return not self.conditions and self.order is None
 
 
@@ -104,6 +105,7 @@ class Selections:
 
 
 def selected_positions(operation: Operation, selection: Selection) -> pa.Array:
+    """Returns the positions of the matching rows, in the selection's order."""
     matching = matching_positions(operation, selection.conditions) if selection.conditions else None
     if selection.order is None:
         return pa.array(np.arange(operation.row_count(), dtype=np.uint64)) if matching is None else matching

@@ -69,6 +69,7 @@ class RowLinkMaker:
         return _Links(self.signer, base_url, units_in_s, self.staged)
 
     def matches(self, path: str) -> bool:
+        """Returns True if the path is that of a link; its signature is not checked."""
         return _PATH.fullmatch(path) is not None
 
     def parse(self, target: str) -> LinkedRows:

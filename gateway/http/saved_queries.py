@@ -52,6 +52,7 @@ Body = dict[str, Any]
 
 
 def saved_queries_blueprint(api: StatementApi) -> Blueprint:
+    """Returns the routes below `/api/2.0/sql/queries`: saved queries, their folders and their rights."""
     routes = Blueprint("saved_queries", __name__)
     routes.before_request(api.authenticate)
 

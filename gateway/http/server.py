@@ -99,6 +99,7 @@ class HttpServer:
 
     @property
     def port(self) -> int:
+        """Returns the TCP port, also if 0 was requested."""
         return self._address[1]
 
     def start(self) -> None:

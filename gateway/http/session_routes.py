@@ -22,6 +22,7 @@ _ANSWER_S = 60.0
 
 
 def session_blueprint(api: StatementApi) -> Blueprint:
+    """Returns the routes `GET` and `PATCH /api/2.0/sql/sessions/{id}`: the current catalog and schema."""
     routes = Blueprint("session", __name__)
     routes.before_request(api.authenticate)
 

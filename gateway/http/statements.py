@@ -81,6 +81,7 @@ class StatementApi:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def blueprint(self) -> Blueprint:
+        """Returns the routes for statements, their results and sessions."""
         routes = Blueprint(_NAME, __name__)
         for method, path, view in (
             ("POST", f"{API}/statements", self.submit),
@@ -120,6 +121,10 @@ class StatementApi:
         return self._answer_or_forward(operation, delivery, end)
 
     def poll(self, statement_id: str) -> Body | Response:
+        """Returns a statement's state (`GET /api/2.0/sql/statements/{id}`); waits up to `wait_timeout` for its end.
+
+        With `on_disconnect=CANCEL`, a client that disconnects while waiting cancels it.
+        """
         operation, delivery = self.find(statement_id)
         seconds = parse_wait("wait_timeout", request.args.get("wait_timeout"), 0.0)
         end = time.monotonic() + seconds
@@ -132,6 +137,10 @@ class StatementApi:
         return self._answer_or_forward(operation, delivery, end)
 
     def fetch(self, statement_id: str, index: int) -> Body | Response:
+        """Returns a chunk (`GET …/statements/{id}/result/chunks/{index}`).
+
+        Its form is JSON with rows or links as in Databricks' API, or the document that `Accept` requests.
+        """
         operation, delivery = self.find(statement_id)
         accepted = request.accept_mimetypes.best_match([CONTENT_TYPES[Format.JSON_ARRAY], *_DOCUMENTS])
         if accepted in _DOCUMENTS:
@@ -145,15 +154,21 @@ class StatementApi:
         return _document(operation, delivery, index, delivery.format)
 
     def cancel(self, statement_id: str) -> Body:
+        """Cancels a statement (`POST …/statements/{id}/cancel`); one that has ended stays as it is."""
         self.end(self.find(statement_id)[0].cancel)
         return {}
 
     def close(self, statement_id: str) -> Body:
+        """Closes a statement and drops its result (`DELETE …/statements/{id}`)."""
         operation, _ = self.find(statement_id)
         self.end(partial(self.registry().close_operation, operation.id, self.identity()))
         return {}
 
     def open_session(self) -> Body:
+        """Opens a session and returns its context (`POST /api/2.0/sql/sessions`).
+
+        Waits less for it if the wait queue is full.
+        """
         submitted = parse_session_request(json_content())
         with self.wait_queue.place() as may_wait:
             session = self.open(submitted, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
@@ -165,6 +180,7 @@ class StatementApi:
         return self.open_session()
 
     def close_session(self, session_id: str) -> Body:
+        """Closes a session with its statements (`DELETE …/sessions/{id}`). Raises `SessionNotFound`."""
         registry = self.registry()
         identity = self.identity()
         session = registry.session(parse_handle(session_id), identity)
@@ -279,6 +295,7 @@ class StatementApi:
         return body
 
     def registry(self) -> Registry:
+        """Returns the registry. Raises `ServerStarting` before the engine is ready."""
         registry = self.lifecycle.registry
         if registry is None:
             raise ServerStarting()
@@ -303,6 +320,7 @@ class StatementApi:
         return forward(forwarder, target, identity, self.base_url())
 
     def identity(self) -> Identity:
+        """Returns the caller's identity, which `authenticate` has set for the request."""
         identity = g.identity
         assert isinstance(identity, Identity)
         return identity

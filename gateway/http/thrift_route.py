@@ -106,6 +106,7 @@ class ThriftRoute:
         self._conversations = conversations
 
     def matches(self, head: Head) -> bool:
+        """Returns True for the paths of Thrift clients, and for links to result rows."""
         path = head.target.partition("?")[0]
         return _PATH.fullmatch(path) is not None or self._links.matches(path)
 

@@ -18,6 +18,7 @@ API = "/api/2.0/token"
 
 
 def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
+    """Returns the routes below `/api/2.0/token`. Without a store they raise `TokenNotAllowed`."""
     routes = Blueprint("tokens", __name__)
 
     @routes.post(f"{API}/create")

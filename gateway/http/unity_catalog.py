@@ -76,6 +76,7 @@ class _Objects:
 
 
 def unity_catalog_blueprint(api: StatementApi) -> Blueprint:
+    """Returns the routes of Unity Catalog's API below `/api/2.1/unity-catalog`."""
     routes = Blueprint("unity_catalog", __name__)
     routes.before_request(api.authenticate)
     catalog = _Catalog(MetadataCalls(api))

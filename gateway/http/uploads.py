@@ -61,6 +61,7 @@ class Upload:
 
     @property
     def is_complete(self) -> bool:
+        """Returns True if all bytes of the body have arrived."""
         return not self._missing
 
     def receive(self, content: bytearray) -> None:
@@ -76,6 +77,7 @@ class Upload:
             self.file.seek(0)
 
     def close(self) -> None:
+        """Removes the file and gives back its length to the limit of all uploads. May be called again."""
         if not self.file.closed:
             self.file.close()
             self._release(self._length)

@@ -21,6 +21,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def warehouses_blueprint(api: StatementApi) -> Blueprint:
+    """Returns the routes below `/api/2.0/sql/warehouses`, for the only warehouse. Starting it has no effect."""
     routes = Blueprint("warehouses", __name__)
     routes.before_request(api.authenticate)
 

@@ -149,6 +149,7 @@ class Rest:
         return Answer(content=piece, is_last=self._is_last, rest=None if self._has_ended else self)
 
     def close(self) -> None:
+        """Ends the body, also before its last piece, and runs its end once."""
         if not self._has_ended:
             self._has_ended = True
             self._end()

@@ -44,6 +44,7 @@ class Workers:
         self._unanswered = self._started = 0
 
     def start(self) -> None:
+        """Starts the permanent threads."""
         for _ in range(self._waiting_threads):
             self._start_thread()
 

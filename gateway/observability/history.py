@@ -116,6 +116,7 @@ class History:
         self._entries_max = entries_max
 
     def add(self, info: StatementInfo) -> None:
+        """Adds an ended statement; drops the oldest one if the history is full."""
         with self._lock:
             self._statements[info.id] = info
             if len(self._statements) > self._entries_max:

@@ -29,12 +29,14 @@ class TextFormatter(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:
+        """Returns the line with the ids of the statement, session and request that the thread works for."""
         fields = current_call().fields
         suffix = " ".join(f"{name}={fields[key]}" for key, name in _SHOWN.items() if key in fields)
         line = super().formatMessage(record)
         return f"{line} [{suffix}]" if suffix else line
 
     def format(self, record: logging.LogRecord) -> str:
+        """Returns the line and its traceback, with secrets redacted."""
         return redact(super().format(record))
 
 
@@ -42,6 +44,7 @@ class JsonFormatter(logging.Formatter):
     """An object on one line; each text in it is redacted separately, so that the JSON stays valid."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Returns the record as a JSON object with secrets redacted; the time is in UTC."""
         time = dt.datetime.fromtimestamp(record.created, dt.UTC)
         fields = {
             "time": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),

@@ -55,6 +55,7 @@ class Failure:
 
     @property
     def http_status(self) -> HTTPStatus:
+        """Returns the HTTP status for the condition."""
         return self._http()[0]
 
     @property

@@ -60,7 +60,12 @@ class Span:
 class SpanExporter(Protocol):
     """Exports whole traces without blocking."""
 
-    def export(self, root: Span, trace_parent: str | None) -> None: ...
+    def export(self, root: Span, trace_parent: str | None) -> None:
+        """Exports a statement's span with its children.
+
+        `trace_parent` is the client's `traceparent` (W3C Trace Context).
+        """
+        ...
 
     def close(self) -> None:
         """Sends pending traces, within a few seconds."""
@@ -88,6 +93,7 @@ class StatementTracer:
             logger.exception("the trace of statement %s was not made", operation.id)
 
     def close(self) -> None:
+        """Closes the exporter."""
         self._exporter.close()
 
 

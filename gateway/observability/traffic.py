@@ -26,10 +26,12 @@ class Traffic:
         self._failed_log_ins = 0
 
     def add_response(self, status: int) -> None:
+        """Counts a response of HTTP by its status."""
         with self._lock:
             self._responses[status] += 1
 
     def add_failed_log_in(self) -> None:
+        """Counts a failed login at any front end."""
         with self._lock:
             self._failed_log_ins += 1
 

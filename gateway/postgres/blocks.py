@@ -86,9 +86,11 @@ class Block:
 
     @property
     def is_open(self) -> bool:
+        """Returns True in a transaction block, also after an error in it."""
         return self.state is not BlockState.IDLE
 
     def begin(self, *, is_implicit: bool = False) -> None:
+        """Opens a block. An implicit one is made by several statements in one simple query."""
         self.state, self.engine = BlockState.OPEN, TransactionBlock()
         self.is_implicit, self.has_run = is_implicit, False
 
@@ -154,6 +156,10 @@ class Block:
         self._savepoints.append(_Savepoint(name, rows, self.changes, settings))
 
     def release(self, name: str) -> None:
+        """Forgets the savepoint and later ones (RELEASE SAVEPOINT).
+
+        Raises `NoTransactionBlock`, `SavepointNotFound`.
+        """
         self._ensure_open("RELEASE SAVEPOINT")
         del self._savepoints[self._find(name) :]
 

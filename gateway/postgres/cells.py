@@ -59,6 +59,7 @@ class VariableCells:
         return found
 
     def filled(self) -> pa.BinaryArray:
+        """Returns the cells with empty bytes for nulls."""
         return self.content.fill_null(b"") if self.content.null_count else self.content
 
     def with_lengths(self) -> pa.BinaryArray:

@@ -132,6 +132,7 @@ class Client:
 
     @property
     def parameters(self) -> Parameters:
+        """Returns the connection's configuration parameters."""
         return self.opening.parameters
 
     def _open(self) -> None:
@@ -150,6 +151,7 @@ class Client:
         self.catalog = ClientCatalog(self.session.identity, self._listed, self._catalog_session)
 
     def close(self) -> None:
+        """Ends the transaction block without a commit and closes the session."""
         self.block.end()
         self.catalog.close()
         self.registry.close_session(self.session.id, self.session.identity)
@@ -324,6 +326,7 @@ class Client:
         self.statements[name] = prepared
 
     def prepared(self, name: str) -> Prepared:
+        """Returns a prepared statement; the empty name is the unnamed one. Raises `PreparedStatementNotFound`."""
         found = self.statements.get(name)
         if found is None:
             raise PreparedStatementNotFound(name or '""')
@@ -672,6 +675,7 @@ class Client:
         return completed("DECLARE CURSOR")
 
     def cursor(self, name: str) -> Cursor:
+        """Returns an open cursor. Raises `SessionCursorNotFound`."""
         found = self.cursors.get(name)
         if found is None:
             raise SessionCursorNotFound(name)

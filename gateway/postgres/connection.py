@@ -59,6 +59,7 @@ class Output:
     is_held: bool = False
 
     def add(self, piece: bytes | memoryview) -> None:
+        """Adds a message, and sends the messages so far when they are large, except while output is held."""
         self._pieces.append(piece)
         self._size += len(piece)
         if self._size >= _BUFFERED_MAX and not self.is_held:
@@ -108,6 +109,7 @@ class Portal:
     is_done: bool = False
 
     def close(self) -> None:
+        """Closes the result, if the portal has begun."""
         if self.result is not None:
             self.result.close()
 

@@ -65,6 +65,7 @@ class CopyOptions:
 
     @property
     def wire_format(self) -> int:
+        """Returns the format code for CopyInResponse and CopyOutResponse: 0 for text and CSV, 1 for binary."""
         return BINARY_FORMAT if self.form == "binary" else TEXT_FORMAT
 
 
@@ -133,6 +134,7 @@ class CopyIn:
 
     @property
     def names(self) -> list[str]:
+        """Returns the names of the columns in the tables that `take` gets."""
         return [f"c{index}" for index in range(len(self.types))]
 
     def receive(self, content: bytes) -> None:

@@ -31,6 +31,7 @@ class RowEncoder:
     zone: str = "UTC"
 
     def data_rows(self, rows: pa.Table) -> memoryview:
+        """Returns a DataRow message for each row, as one buffer."""
         return row_messages(b"D", self._cells(rows), rows.num_rows)
 
     def copy_rows(self, rows: pa.Table) -> memoryview:

@@ -93,6 +93,7 @@ def _state(error: BaseException, sqlstate: str) -> str:
 
 
 def notice(text: str, sqlstate: str = "00000", severity: str = "NOTICE") -> bytes:
+    """Returns a NoticeResponse with the given severity, which is WARNING or NOTICE."""
     return _fields(b"N", {b"S": severity, b"V": severity, b"C": sqlstate, b"M": text})
 
 

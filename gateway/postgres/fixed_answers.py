@@ -62,6 +62,7 @@ def parse_calls(text: str, known: Answers) -> list[Call] | None:
 
 
 def columns_of_calls(calls: Sequence[Call], known: Answers) -> list[Column]:
+    """Returns the columns of the result, labeled as the query has them. `known` has the calls' types."""
     return [Column(call.label, known[call.name][0]) for call in calls]
 
 

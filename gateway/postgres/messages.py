@@ -43,6 +43,7 @@ class Reader:
 
     @property
     def is_done(self) -> bool:
+        """Returns True at the end of the content."""
         return self._at >= len(self.content)
 
     def take(self, count: int) -> bytes:
@@ -55,12 +56,15 @@ class Reader:
         return taken
 
     def rest(self) -> bytes:
+        """Returns the remaining bytes."""
         return self.take(len(self.content) - self._at)
 
     def int16(self) -> int:
+        """Reads a signed 16-bit integer. Raises `MalformedMessage` at the end of the content."""
         return int(_I16.unpack(self.take(2))[0])
 
     def int32(self) -> int:
+        """Reads a signed 32-bit integer. Raises `MalformedMessage` at the end of the content."""
         return int(_I32.unpack(self.take(4))[0])
 
     def count(self) -> int:
@@ -80,6 +84,7 @@ class Reader:
             raise MalformedMessage("a string is not UTF-8") from None
 
     def end(self) -> None:
+        """Raises `MalformedMessage` if bytes remain."""
         if not self.is_done:
             raise MalformedMessage("a message has more bytes than its fields")
 
@@ -92,6 +97,7 @@ class Parse:
 
     @classmethod
     def of(cls, reader: Reader) -> Parse:
+        """Reads the message Parse; object ids are unsigned, 0 for an unspecified type."""
         name, text = reader.text(), reader.text()
         oids = tuple(reader.int32() & 0xFFFFFFFF for _ in range(reader.count()))
         return cls(name, text, oids)
@@ -109,6 +115,7 @@ class Bind:
 
     @classmethod
     def of(cls, reader: Reader) -> Bind:
+        """Reads the message Bind. Raises `MalformedMessage`."""
         portal, statement = reader.text(), reader.text()
         formats = tuple(reader.int16() for _ in range(reader.count()))
         values: list[bytes | None] = []
@@ -136,18 +143,22 @@ def string(text: str) -> bytes:
 
 
 def ready(state: bytes) -> bytes:
+    """Returns ReadyForQuery; `state` is `I`, `T` or `E`."""
     return message(b"Z", state)
 
 
 def command_complete(tag: str) -> bytes:
+    """Returns CommandComplete with a tag such as `INSERT 0 5`."""
     return message(b"C", string(tag))
 
 
 def parameter_status(name: str, value: str) -> bytes:
+    """Returns ParameterStatus, which reports a parameter's value to the client."""
     return message(b"S", string(name), string(value))
 
 
 def row_description(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
+    """Returns RowDescription; `formats` has none, one, or one format code for each column."""
     fields = [_I16.pack(len(columns))]
     for index, column in enumerate(columns):
         kind = column.type
@@ -157,6 +168,7 @@ def row_description(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
 
 
 def parameter_description(oids: Sequence[int]) -> bytes:
+    """Returns ParameterDescription with the parameters' object ids."""
     return message(b"t", _I16.pack(len(oids)), *(_I32.pack(_signed(oid)) for oid in oids))
 
 
@@ -166,10 +178,12 @@ def copy_response(kind: bytes, form: int, count: int) -> bytes:
 
 
 def authentication(code: int, content: bytes = b"") -> bytes:
+    """Returns an Authentication message: `code` is 0 for success, and selects the method and step otherwise."""
     return message(b"R", _I32.pack(code), content)
 
 
 def backend_key(process_id: int, key: bytes) -> bytes:
+    """Returns BackendKeyData, with which clients cancel statements."""
     return message(b"K", _I32.pack(process_id), key)
 
 

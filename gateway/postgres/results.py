@@ -30,7 +30,9 @@ class Result(Protocol):
     """Rows, or the completion of a statement without rows (`columns` is None)."""
 
     @property
-    def columns(self) -> Sequence[Column] | None: ...
+    def columns(self) -> Sequence[Column] | None:
+        """Returns the columns; None for a statement without rows."""
+        ...
 
     @property
     def zone(self) -> str:
@@ -58,7 +60,9 @@ class Result(Protocol):
         """Returns the tag for a completion after `rows` rows."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Releases the result; called once by its portal."""
+        ...
 
 
 def leading_words(text: str) -> tuple[str, str]:

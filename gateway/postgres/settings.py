@@ -242,6 +242,7 @@ class Parameters:
         return self._set
 
     def restore(self, values: SetValues) -> None:
+        """Sets the values that were in effect before, for example at a savepoint."""
         self._set, self._may_differ = values, True
 
     def has_changed(self, name: str, before: SetValues) -> bool:

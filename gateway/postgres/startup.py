@@ -148,7 +148,9 @@ def split_dialect(database: str) -> tuple[str, SqlDialect]:
 class Cancellable(Protocol):
     """A connection whose statement other connections may cancel."""
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        """Cancels the connection's running statement; does nothing without one."""
+        ...
 
 
 @dataclass(slots=True)
@@ -168,6 +170,7 @@ class BackendKeys:
         return process_id, key
 
     def remove(self, process_id: int) -> None:
+        """Removes the key of a connection that has ended."""
         with self._lock:
             self._entries.pop(process_id, None)
 

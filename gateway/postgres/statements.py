@@ -66,6 +66,7 @@ class SentStatement:
 
     @property
     def markers(self) -> int:
+        """Returns the number of parameters; for DECLARE, of the cursor's query."""
         if isinstance(self.command, Declare):
             return adapt_text(self.command.query).markers
         return self.sent.adapted.markers

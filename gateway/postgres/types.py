@@ -67,6 +67,7 @@ _ALL = (
 
 
 def array_of(element: PgType) -> PgType:
+    """Returns the type of arrays with these elements; its name begins with an underscore, as in pg_type."""
     return PgType(f"_{element.name}", element.array_oid, 0, modifier=element.modifier, element=element)
 
 

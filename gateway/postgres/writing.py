@@ -21,10 +21,14 @@ class Writer(Protocol):
     """The session that writes."""
 
     @property
-    def session(self) -> Session: ...
+    def session(self) -> Session:
+        """Returns the session whose principal writes."""
+        ...
 
     @property
-    def inference(self) -> Inference: ...
+    def inference(self) -> Inference:
+        """Returns the inference of parameter types in the session's catalog."""
+        ...
 
     def rows_of(self, operation: Operation) -> list[dict[str, object]]:
         """Returns the rows of an operation; raises its error."""

@@ -118,6 +118,7 @@ class ByteStream:
         return content
 
     def take(self, count: int) -> bytes:
+        """Returns exactly `count` bytes; waits for them. Raises `Disconnected`, `DeadlineExceeded`."""
         while len(self._buffer) < count:
             self._receive(min(max(_RECEIVE_BYTES, count - len(self._buffer)), _RECEIVE_BYTES_MAX))
         taken = bytes(self._buffer[:count])
@@ -162,6 +163,7 @@ class ByteStream:
 
     @property
     def is_encrypted(self) -> bool:
+        """Returns True once TLS was established."""
         return self._tls is not None
 
     @property

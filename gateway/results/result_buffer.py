@@ -108,6 +108,7 @@ class ResultBuffer:
 
     @property
     def rows_held(self) -> int:
+        """Returns the number of rows pulled from the stream so far."""
         return self._held.rows
 
     @property

@@ -78,6 +78,7 @@ class ResultStore:
             return True
 
     def give_back(self, count: int) -> None:
+        """Gives back bytes of memory that a result no longer holds."""
         with self._lock:
             self._memory -= count
 

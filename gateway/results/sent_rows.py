@@ -38,6 +38,7 @@ class PrefixDigest:
         self._rest: list[pa.Table] = []
 
     def add(self, rows: pa.Table) -> None:
+        """Adds the next rows; whole blocks are hashed, and the rest waits for the next call."""
         self.rows += rows.num_rows
         self._rest.append(rows)
         table = pa.concat_tables(self._rest)

@@ -39,6 +39,10 @@ class GroupRules:
         return (self.queued_max + 1) // 2 if self.running_per_user_max else self.queued_max
 
     def takes(self, identity: Identity, kind: StatementClass) -> bool:
+        """Returns True if the rules apply to a statement of this class from this user.
+
+        Names are compared in folded case.
+        """
         if self.classes and kind not in self.classes:
             return False
         names = {f"@{name}".casefold() for name in identity.groups} | {identity.principal.casefold(), "*"}
@@ -60,6 +64,7 @@ class AdmissionRules:
     metadata_running_max: int = 8
 
     def group_of(self, identity: Identity, kind: StatementClass) -> GroupRules:
+        """Returns the rules for the statement, in the configured order; the default ones if no group matches."""
         return next((group for group in self.groups if group.takes(identity, kind)), self.default)
 
     def lowest_scan_bytes_max(self, identity: Identity) -> int:

@@ -46,6 +46,7 @@ _current: ContextVar[CallContext] = ContextVar("call", default=_NO_CALL)
 
 
 def current_call() -> CallContext:
+    """Returns the context of the thread's call; an empty one outside of calls."""
     return _current.get()
 
 

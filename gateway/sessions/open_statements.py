@@ -20,7 +20,9 @@ class Holder(Protocol):
     """A session."""
 
     @property
-    def principal(self) -> str: ...
+    def principal(self) -> str:
+        """Returns the name of the principal for whom the session's statements are counted."""
+        ...
 
     def forget(self, operation: Operation) -> None:
         """Closes and drops one of its statements."""

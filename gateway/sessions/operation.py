@@ -227,6 +227,7 @@ class Operation:
 
     @property
     def state(self) -> OperationState:
+        """Returns the state at this moment; a transition may follow at once, unless it is terminal."""
         return self._state
 
     @property
@@ -303,6 +304,7 @@ class Operation:
 
     @property
     def has_rows(self) -> bool:
+        """Returns True if the statement has a result with rows; False until its stream exists."""
         return self._stream is not None and self._stream.has_rows
 
     @property
@@ -317,6 +319,7 @@ class Operation:
 
     @property
     def rows_modified(self) -> int | None:
+        """Returns the number of rows that a DML statement changed; None for others, and until the stream exists."""
         return self._stream.rows_modified if self._stream else None
 
     @property

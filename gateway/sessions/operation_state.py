@@ -25,6 +25,7 @@ class OperationState(Enum):
 
     @property
     def is_terminal(self) -> bool:
+        """Returns True if the statement is no longer executed."""
         return self not in (OperationState.PENDING, OperationState.RUNNING, OperationState.STREAMING)
 
     @property

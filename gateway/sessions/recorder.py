@@ -261,6 +261,10 @@ def recorded_statement(operation: Operation, *, is_whole: bool) -> StatementReco
 
 
 def saved_error(error: SqlError) -> SavedError:
+    """Returns the error as a record from which its response can be made again.
+
+    Its message lacks the position, which is separate.
+    """
     position = error.position
     return SavedError(
         condition=error.condition,

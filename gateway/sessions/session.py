@@ -54,6 +54,7 @@ Within: TypeAlias = Callable[[StatementRequest], StatementRequest]
 
 
 def unchanged(request: StatementRequest) -> StatementRequest:
+    """Returns the request itself, for statements that are described without a change of their request."""
     return request
 
 
@@ -251,6 +252,7 @@ class Session:
         self.identity = identity
 
     def operations(self) -> tuple[Operation, ...]:
+        """Returns a copy of the list of open operations."""
         with self._lock:
             return tuple(self._operations.values())
 
@@ -262,6 +264,7 @@ class Session:
         operation.close()
 
     def operation(self, operation_id: uuid.UUID) -> Operation | None:
+        """Returns an open operation; None if it is unknown or closed."""
         return self._operations.get(operation_id)
 
     def record_in(self, store: StateStore) -> SessionRecorder:
@@ -318,6 +321,7 @@ class Session:
             self.engine_session.close()
 
     def close(self) -> None:
+        """Cancels and closes all operations and closes the engine session. May be called again."""
         if self.recorder is not None:
             self.recorder.remove()
         with self._lock:

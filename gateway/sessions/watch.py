@@ -37,6 +37,7 @@ class Watch:
                 self._busy.pop(descriptor, None)
 
     def run(self) -> None:
+        """Polls the sockets of busy clients until the end, and ends the work for disconnected ones."""
         while not self._stopping.wait(WATCH_EVERY_S):
             with self._lock:
                 # Copied, because `poll` must not hold the lock that each call takes twice.

@@ -70,6 +70,7 @@ class Lease:
 
     @property
     def is_released(self) -> bool:
+        """Returns True after `release`."""
         return self._ending.is_set()
 
     def ensure_held(self) -> None:

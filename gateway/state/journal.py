@@ -359,6 +359,7 @@ class StateStore:
         return self.spool.adopt(name, owner)
 
     def forget(self, key: str) -> None:
+        """Forgets the journal with this key, whose file was removed."""
         with self._lock:
             self._journals.pop(key, None)
 
@@ -380,6 +381,7 @@ class StateStore:
         self.lease.release(removes=removes)
 
     def close(self) -> None:
+        """Releases the folder and closes its files."""
         self.release()
         self.positions.close()
         self._folder.close()

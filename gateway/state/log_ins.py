@@ -35,25 +35,40 @@ class SavedLogIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def identity(self) -> Identity:
+        """Returns the identity at the login; it has to be checked against its method before use."""
         return restored_identity(self.saved_identity)
 
 
 def new_log_in(identity: Identity, peer: str, until: float, id_token: str | None) -> SavedLogIn:
+    """Returns the record of a login; `until` is in seconds since the epoch."""
     return SavedLogIn(saved_identity=saved_identity(identity), peer=peer, until=until, id_token=id_token)
 
 
 class LogIns(Protocol):
     """The logins of all gateways; see `LogInFolder`. Thread-safe."""
 
-    def write(self, name: str, identity: Identity, peer: str, until: float, id_token: str | None) -> bool: ...
+    def write(self, name: str, identity: Identity, peer: str, until: float, id_token: str | None) -> bool:
+        """Writes a login under the cookie's digest `name`; returns False if it is known to this gateway alone.
 
-    def read(self, name: str) -> SavedLogIn | None: ...
+        `until` is in seconds since the epoch.
+        """
+        ...
 
-    def last_used(self, name: str) -> float | None: ...
+    def read(self, name: str) -> SavedLogIn | None:
+        """Returns a login; None if it does not exist or is not readable."""
+        ...
 
-    def use(self, name: str) -> None: ...
+    def last_used(self, name: str) -> float | None:
+        """Returns the time of the last use at any gateway, in seconds since the epoch; None if the login has ended."""
+        ...
 
-    def remove(self, name: str) -> None: ...
+    def use(self, name: str) -> None:
+        """Records that the login is used now. Never raises."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Ends the login at all gateways. Never raises."""
+        ...
 
 
 class LogInFolder:

@@ -42,6 +42,7 @@ class Positions:
         self._free: list[int] = []
 
     def store(self, operation_id: uuid.UUID, sent: SentRows) -> None:
+        """Writes the position into the operation's slot of the mapped file; has no effect if all slots are taken."""
         slot = self._slots.get(operation_id)
         values = sent.page_row, sent.next_row, sent.rows, sent.digest
         if slot is None:
@@ -59,6 +60,7 @@ class Positions:
         self.store(operation_id, sent)
 
     def forget(self, operation_id: uuid.UUID) -> None:
+        """Clears and frees the operation's slot, if it has one."""
         with self._lock:
             slot = self._slots.pop(operation_id, None)
             if slot is not None:
@@ -66,6 +68,7 @@ class Positions:
                 self._free.append(slot)
 
     def close(self) -> None:
+        """Unmaps the file."""
         self._map.close()
 
 

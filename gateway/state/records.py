@@ -163,6 +163,7 @@ def decode(content: bytes) -> Iterator[Record]:
 
 
 def saved_identity(identity: Identity) -> SavedIdentity:
+    """Returns the identity as a record; sets become sorted tuples, so that equal identities have equal records."""
     return SavedIdentity(
         principal=identity.principal,
         groups=tuple(sorted(identity.groups)),
@@ -176,6 +177,7 @@ def saved_identity(identity: Identity) -> SavedIdentity:
 
 
 def restored_identity(saved: SavedIdentity) -> Identity:
+    """Returns the identity of a record. Raises `ValueError` for a method or scope that this release does not have."""
     return Identity(
         principal=saved.principal,
         groups=frozenset(saved.groups),

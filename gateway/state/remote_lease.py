@@ -57,6 +57,7 @@ _DECODER: msgspec.json.Decoder[Shown] = msgspec.json.Decoder(Shown)
 
 
 def lease_path(name: str, number: int) -> str:
+    """Returns the path of a gateway's lease object; numbers have 12 digits, so that listings are in their order."""
     return f"{LEASES}/{name}-{number:012}.json"
 
 
@@ -85,6 +86,7 @@ def machine_name() -> str:
 
 
 def new_token() -> str:
+    """Returns a random token of 64 bits, in hexadecimal, which distinguishes processes of one gateway name."""
     return secrets.token_hex(8)
 
 
@@ -115,11 +117,13 @@ class RemoteLease:
     _thread: threading.Thread | None = None
 
     def start(self) -> None:
+        """Starts the thread that renews the lease."""
         self._thread = threading.Thread(target=self._beat, name="state-lease", daemon=True)
         self._thread.start()
 
     @property
     def is_released(self) -> bool:
+        """Returns True after `release`."""
         return self._ending.is_set()
 
     def ensure_held(self) -> None:

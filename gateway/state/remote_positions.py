@@ -49,6 +49,7 @@ class RemotePositions:
                     del self._unknown[operation_id]
 
     def forget(self, operation_id: uuid.UUID) -> None:
+        """Forgets the position; it is not stored again."""
         with self._lock:
             self._unknown.pop(operation_id, None)
         self._replica.forget_position(operation_id)

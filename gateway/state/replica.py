@@ -119,6 +119,7 @@ class Replica:
         self._thread = threading.Thread(target=self._run, name="state-replica", daemon=True)
 
     def start(self) -> None:
+        """Starts the thread that writes to the store."""
         self._thread.start()
 
     def add(self, entry: Entry, results: Collection[str] = ()) -> bool:
@@ -155,6 +156,7 @@ class Replica:
         self._parts.update(parts)
 
     def forget_position(self, statement_id: uuid.UUID) -> None:
+        """Drops the statement's position from the next batch."""
         with self._changed:
             self._positions.pop(str(statement_id), None)
 
@@ -275,6 +277,7 @@ UNKNOWN_POSITION = SentRows(page_row=-1)
 
 
 def batch_path(name: str, number: int) -> str:
+    """Returns the path of a gateway's batch object; numbers have 12 digits, so that listings are in their order."""
     return f"{RECORDS}/{name}-{number:012}.jsonl"
 
 
@@ -314,6 +317,7 @@ def download(files: Files, name: str, parts: int, target: Path) -> None:
 
 
 def delete_result(files: Files, name: str, parts: int) -> None:
+    """Deletes a result's parts from the store; a missing part is not an error."""
     for part in range(parts):
         files.delete(_part_path(name, part))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,10 +51,10 @@ class Module:
         return ".".join([*remaining, *((node.module or "").split(".") if node.module else [])])
 
 
-def load_modules(root: Path = ROOT) -> dict[str, Module]:
-    """Returns all packages' modules by dotted name, without generated ones."""
+def load_modules(root: Path = ROOT, packages: Sequence[str] = PACKAGES) -> dict[str, Module]:
+    """Returns the modules of `packages` by dotted name, without generated ones."""
     found = {}
-    for package in PACKAGES:
+    for package in packages:
         for file in sorted((root / package).rglob("*.py")):
             path = file.relative_to(root).as_posix()
             if path.startswith(GENERATED):

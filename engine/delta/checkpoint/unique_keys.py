@@ -36,6 +36,7 @@ class UniqueKeys:
         self._hashes: list[Hashes] = []
 
     def add(self, batch: RecordBatch) -> None:
+        """Adds a batch of file actions; the check itself comes with `find_duplicate` over all batches."""
         if len(batch):
             self._batches.append(batch.select(["path", "deletion_vector"]))
             self._hashes.append(_hash_keys(batch, FIRST_LOOK))

@@ -71,12 +71,14 @@ class WinningCommit:
 
     @property
     def operation(self) -> str:
+        """Returns the operation in `commitInfo`, for messages; "write" if the commit does not name one."""
         info = self.actions.commit_info
         # `commitInfo` is optional for other writers ("Commit Provenance Information").
         return (info.operation if info else None) or "write"
 
     @property
     def is_blind_append(self) -> bool:
+        """Returns `isBlindAppend` from `commitInfo`; False if it is missing."""
         info = self.actions.commit_info
         # A missing flag counts as false: then the commit may have read the table, which is
         # the stricter assumption.
@@ -84,6 +86,10 @@ class WinningCommit:
 
     @property
     def timestamp_ms(self) -> int:
+        """Returns the in-commit timestamp, or the file's modification time without one.
+
+        In milliseconds since the epoch.
+        """
         info = self.actions.commit_info
         # If the feature is on, `inCommitTimestamp` is authoritative; the file's
         # modification time may be later or, on a copied table, earlier ("In-Commit
@@ -151,7 +157,7 @@ class ConflictCheck:
 
     @property
     def facts(self) -> tuple[str, int, str]:
-        """The arguments that all conflict errors share: table, version, operation."""
+        """Returns the arguments that all conflict errors share: table, version, operation."""
         return self.base.table, self.winner.version, self.winner.operation
 
 

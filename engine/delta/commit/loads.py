@@ -48,6 +48,7 @@ class Segment:
 
     @property
     def name(self) -> str:
+        """Returns the file's path relative to the table, with the number in hexadecimal so that names sort by it."""
         return f"{LOADS_DIR}/{self.number:016x}.parquet"
 
 

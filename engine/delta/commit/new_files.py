@@ -45,7 +45,7 @@ class NewFiles:
 
     @property
     def files(self) -> pa.Table:
-        """The files in `FILES_SCHEMA`."""
+        """Returns the files in `FILES_SCHEMA`."""
         return pa.Table.from_batches([adds_of(self.adds)])
 
     def with_others(self, others: Self) -> Self:

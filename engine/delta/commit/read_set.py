@@ -41,13 +41,16 @@ class ReadSet:
         return replace(self, files=(*self.files, _flat(paths)))
 
     def with_whole_table(self) -> ReadSet:
+        """Returns the read set with a dependence on every file of the table."""
         return replace(self, whole_table=True)
 
     def with_app_id(self, app_id: str) -> ReadSet:
+        """Returns the read set with a dependence on the `txn` action of an application id."""
         return replace(self, app_ids=self.app_ids | {app_id})
 
     @property
     def depends_on_files(self) -> bool:
+        """Returns False if added and removed files cannot conflict with the transaction."""
         return self.whole_table or bool(self.predicates) or bool(self.files)
 
     def first_match(self, batch: RecordBatch) -> int | None:

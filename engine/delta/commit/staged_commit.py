@@ -54,7 +54,7 @@ class StagedCommit:
 
     @property
     def is_empty(self) -> bool:
-        """True if the commit only records an operation: it changes nothing and depends on no file.
+        """Returns True if the commit only records an operation: it changes nothing and depends on no file.
 
         A commit that read files, such as a REPLACE of an empty table, promises what the table is after it.
         """
@@ -63,12 +63,12 @@ class StagedCommit:
 
     @property
     def is_blind_append(self) -> bool:
-        """True if the commit adds files at most, and depends on no file."""
+        """Returns True if the commit adds files at most, and depends on no file."""
         return self.removes.num_rows == 0 and not self.cdc_files and not self.read_set.depends_on_files
 
     @property
     def is_compaction(self) -> bool:
-        """True if the commit has only file actions without data change, invisible to readers."""
+        """Returns True if the commit has only file actions without data change, invisible to readers."""
         domains = {domain.domain for domain in self.domain_metadata} - {ROW_TRACKING_DOMAIN}
         if self.protocol or self.metadata or self.set_transactions or domains or self.cdc_files:
             return False

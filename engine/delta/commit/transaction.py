@@ -191,7 +191,7 @@ class Transaction:
 
     @property
     def read_version(self) -> int:
-        """-1 for a table that is being created."""
+        """Returns the version that the transaction read; -1 for a table that is being created."""
         return self.snapshot.version if self.snapshot is not None else -1
 
     # --- Read set ----------------------------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ class Transaction:
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing is staged."""
+        """Returns True if nothing is staged."""
         batches = (*self._add_batches, *self._remove_batches)
         files = (self._adds, self._removes, self._cdc_files)
         others = (self._protocols, self._metadata, self._set_transactions, self._domains)

@@ -74,6 +74,7 @@ class Sharing:
     now_ms: int
 
     def not_shareable_error(self, reason: str, advice: str = COPY_ROWS) -> FilesNotShareable:
+        """Returns the error with the table, the reason and the advice, by default to copy the rows."""
         return FilesNotShareable(self.label, _DELTA, reason, advice)
 
 

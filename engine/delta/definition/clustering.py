@@ -112,6 +112,10 @@ def unmeasured_columns(config: DeltaConfig) -> Mapping[Path, Path]:
 
 
 def logical_paths(schema: StructType, mode: str, paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Returns the logical paths for physical ones, as the domain `delta.clustering` stores them.
+
+    A path that the schema does not have is returned as it is.
+    """
     return tuple(_logical(schema, mode, path) for path in paths)
 
 

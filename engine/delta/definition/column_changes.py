@@ -56,6 +56,10 @@ _CLUSTER_BY_AUTO = "clusterByAuto"
 
 
 def apply_column_change(draft: TableDraft, change: ColumnChange) -> TableDraft:
+    """Returns the draft after the change.
+
+    Raises delta-spark's error for a change that the definition rules out, for example `RenameRequiresMapping`.
+    """
     match change:
         case AddColumn():
             return _add_column(draft, change.parent, change.field, change.position)

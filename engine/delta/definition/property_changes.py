@@ -98,6 +98,10 @@ class DropFeature:
 
 
 def apply_property_change(draft: TableDraft, change: PropertyChange | RemoveMapping | DropFeature) -> TableDraft:
+    """Returns the draft after the change.
+
+    Raises delta-spark's error for a change that the definition rules out, for example `ConstraintAlreadyExists`.
+    """
     match change:
         case SetProperty():
             return _set_property(draft, change.key, change.value)

@@ -121,7 +121,7 @@ class DeltaConfig:
 
     @property
     def lists_features(self) -> bool:
-        """True if the protocol lists its features instead of implying them by versions."""
+        """Returns True if the protocol lists its features instead of implying them by versions."""
         return lists_features(self.protocol)
 
     @property
@@ -131,7 +131,7 @@ class DeltaConfig:
 
     @property
     def column_mapping_mode(self) -> str:
-        """`none`, `name` or `id`."""
+        """Returns `delta.columnMapping.mode`: `none`, `name` or `id`."""
         # Files written under an unsupported mode used the logical names; taking the mode at
         # its word would make all columns null.
         return self.get(COLUMN_MAPPING_MODE) if self.is_supported("columnMapping") else "none"
@@ -142,14 +142,14 @@ class DeltaConfig:
 
     @property
     def partition_keys(self) -> tuple[str, ...]:
-        """The keys of `partitionValues`, in partition column order."""
+        """Returns the keys of `partitionValues`, in partition column order."""
         mode = self.column_mapping_mode
         fields = {name: self.schema.field(name) for name in self.metadata.partition_columns}
         return tuple(physical_name(item, mode) if item else name for name, item in fields.items())
 
     @property
     def stored_schema(self) -> StructType:
-        """The schema with physical names, and with column mapping ids."""
+        """Returns the schema with physical names, and with column mapping ids."""
         return stored_schema(self.schema, self.column_mapping_mode)
 
     @property
@@ -170,7 +170,7 @@ class DeltaConfig:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """CHECK constraints and column invariants.
+        """Returns the CHECK constraints and column invariants.
 
         They are effective under every protocol: tables with legacy versions that do not imply them have metadata from
         writers that enforce them.
@@ -179,7 +179,7 @@ class DeltaConfig:
 
     @property
     def generations(self) -> Mapping[str, str]:
-        """Generation expressions by column; empty if the protocol lacks the feature.
+        """Returns the generation expressions by column; empty if the protocol lacks the feature.
 
         Old writers left such metadata in tables without the feature, where it is not effective.
         """
@@ -190,7 +190,7 @@ class DeltaConfig:
 
     @property
     def identities(self) -> tuple[IdentityColumn, ...]:
-        """Identity columns; empty if the protocol lacks the feature. Raises `InconsistentIdentity`."""
+        """Returns the identity columns; empty if the protocol lacks the feature. Raises `InconsistentIdentity`."""
         return read_identities(self.schema) if self.is_supported("identityColumns") else ()
 
     def has(self, capability: Capability) -> bool:

@@ -90,27 +90,31 @@ class TableDraft:
 
     @property
     def is_new(self) -> bool:
+        """Returns True for a table that does not exist yet."""
         return self.before is None
 
     @property
     def protocol(self) -> Protocol | None:
-        """The table's current protocol; None for a new table."""
+        """Returns the table's current protocol; None for a new table."""
         return self.dropped_to or (self.before.protocol if self.before else None)
 
     @property
     def configuration(self) -> Mapping[str, str | None]:
+        """Returns the table properties in the draft, by their names in the log."""
         return self.metadata.configuration
 
     @property
     def mapping_mode(self) -> str:
+        """Returns `delta.columnMapping.mode`: `none`, `name` or `id`."""
         return properties.COLUMN_MAPPING_MODE.read(self.configuration)
 
     @property
     def clustered_by(self) -> tuple[Path, ...]:
-        """Logical paths of the clustering columns."""
+        """Returns the logical paths of the clustering columns."""
         return logical_paths(self.schema, self.mapping_mode, parse_clustering(self.clustering))
 
     def with_schema(self, schema: StructType) -> TableDraft:
+        """Returns the draft with another schema; the metadata's `schema_string` stays, and is ignored in drafts."""
         return replace(self, schema=schema)
 
     def with_settings(self, settings: Mapping[str, str | None]) -> TableDraft:

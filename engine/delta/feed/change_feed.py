@@ -64,12 +64,12 @@ class ChangeFeed:
 
     @property
     def schema(self) -> StructType:
-        """The table's columns and the feed's own."""
+        """Returns the table's columns and the feed's own."""
         return StructType((*self.table_columns.fields, *FEED_COLUMNS))
 
     @property
     def kinds(self) -> tuple[ChangeFiles, ...]:
-        """The files by the change type's location: in the log, or in a file column."""
+        """Returns the files by the change type's location: in the log, or in a file column."""
         in_log = self._kind(self.data_files, CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
         in_rows = self._kind(self.change_files, COMMIT_VERSION, COMMIT_TIMESTAMP)
         return tuple(kind for kind in (in_log, in_rows) if len(kind.files)) or (in_log,)

@@ -80,6 +80,10 @@ class ChangedFiles:
         return bool((removed == version).any())
 
     def change_files(self) -> pa.Table:
+        """Returns the `cdc` actions' files with their commits' versions.
+
+        The change type is in their rows (Delta PROTOCOL, "Add CDC File").
+        """
         files, versions = self._cdc.table()
         return self._feed_files(files, versions, None)
 

@@ -64,6 +64,7 @@ class FileRows:
 
     @property
     def num_rows(self) -> int:
+        """Returns the number of file actions in all batches."""
         return sum(map(len, self.orders))
 
     def table(self, schema: Any) -> Any:
@@ -149,6 +150,7 @@ class CommitParser:
             raise MalformedLogEntry(source, error.detail) from error
 
     def finish(self) -> LogActions:
+        """Returns the reconciled actions of all parsed commits; the parser is not used after this."""
         return LogActions(
             protocol=self._protocol,
             metadata=self._metadata,

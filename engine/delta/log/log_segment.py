@@ -59,6 +59,7 @@ class Checkpoint:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Returns the paths of the checkpoint's files, relative to the table's root."""
         return tuple(f"{LOG_DIR}/{file.name}" for file in self.files)
 
 
@@ -75,6 +76,10 @@ class LogSegment:
 
     @property
     def last_commit(self) -> str:
+        """Returns the path, relative to the table's root, of the commit that made this version.
+
+        The file may be gone.
+        """
         return f"{LOG_DIR}/{commit_name(self.version)}"
 
 
@@ -319,6 +324,7 @@ class RecentCommits:
         self.num_bytes = 0
 
     def find(self, name: str) -> bytes | None:
+        """Returns the content of the commit with this file name; None if it is not cached."""
         return self._contents.get(name)
 
     def keep(self, name: str, data: bytes) -> None:

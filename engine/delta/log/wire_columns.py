@@ -43,6 +43,7 @@ def wire_columns(batch: RecordBatch, without: Container[str] = ()) -> RecordBatc
 
 
 def wire_name(name: str) -> str:
+    """Returns the column's name in the log: `path` for `log_path`, otherwise the name in camel case."""
     return "path" if name == "log_path" else camel_case(name)
 
 

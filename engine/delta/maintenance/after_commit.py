@@ -71,6 +71,7 @@ class KnownChecksums:
         return checksum if checksum.metadata.id == committed.config.metadata.id else None
 
     def keep(self, committed: Committed, checksum: VersionChecksum) -> None:
+        """Replaces the table's checksum by the one after this commit; may drop the least recently committed table."""
         self.forget(committed.storage.root)
         if len(self._known) >= _KNOWN_MAX:
             # Dictionaries keep insertion order, and `forget` above renews the table's
@@ -79,6 +80,7 @@ class KnownChecksums:
         self._known[committed.storage.root] = committed.version, checksum
 
     def forget(self, root: str) -> None:
+        """Drops the checksum of the table at `root`, if there is one."""
         self._known.pop(root, None)
 
     def defer(self, committed: Committed, checksum: VersionChecksum) -> None:
@@ -92,9 +94,11 @@ class KnownChecksums:
 
     @property
     def has_deferred(self) -> bool:
+        """Returns True if a checksum waits to be written."""
         return bool(self._unwritten)
 
     def drop_deferred(self, root: str) -> None:
+        """Drops the deferred checksum of the table at `root`: a newer one was written."""
         self._unwritten.pop(root, None)
 
     def write_deferred(self, older_than_s: float = 0.0) -> None:
@@ -115,6 +119,7 @@ class KnownChecksums:
         return self._cleaned.get(committed.storage.root) == (midnight_ms, metadata.id, metadata.configuration)
 
     def note_cleaned(self, committed: Committed, midnight_ms: int) -> None:
+        """Records a log cleanup since `midnight_ms` (UTC, milliseconds since the epoch) for `is_cleaned`."""
         metadata, root = committed.config.metadata, committed.storage.root
         self._cleaned.pop(root, None)
         if len(self._cleaned) >= _KNOWN_MAX:
@@ -139,6 +144,7 @@ class PostCommit:
 
     @cached_property
     def snapshot(self) -> Snapshot:
+        """Returns the snapshot of the committed version; the first use reads it. Raises like `Snapshot.load`."""
         return self._read(self.committed.storage, self.committed.version)
 
 
@@ -162,6 +168,10 @@ def run_hooks(after: PostCommit) -> None:
 
 
 def write_version_checksum(after: PostCommit) -> None:
+    """Writes the version's checksum file, or defers it.
+
+    Only a checksum that follows from a cached one is deferred (Delta PROTOCOL, "Version Checksum File").
+    """
     committed, known = after.committed, after.known
     in_memory = known.before(committed) if known is not None else None
     previous = in_memory or _previous_checksum(committed)
@@ -189,6 +199,7 @@ def _previous_checksum(committed: Committed) -> VersionChecksum | None:
 
 
 def write_due_checkpoint(after: PostCommit) -> None:
+    """Writes a checkpoint if `delta.checkpointInterval` is reached and the version has none."""
     committed = after.committed
     if not is_checkpoint_due(committed):
         return
@@ -200,6 +211,7 @@ def write_due_checkpoint(after: PostCommit) -> None:
 
 
 def remove_expired_log(after: PostCommit) -> None:
+    """Removes expired log files, after a checkpoint if `delta.enableExpiredLogCleanup` is set."""
     committed, config, known = after.committed, after.committed.config, after.known
     now_ms = after.clock()
     midnight_ms = now_ms - now_ms % DAY_MS
@@ -215,11 +227,13 @@ def remove_expired_log(after: PostCommit) -> None:
 
 
 def write_symlink_manifests(after: PostCommit) -> None:
+    """Writes the symlink manifests if `delta.compatibility.symlinkFormatManifest.enabled` is set."""
     if after.committed.config.get(SYMLINK_MANIFEST):
         write_manifests(after.snapshot)
 
 
 def is_checkpoint_due(committed: Committed) -> bool:
+    """Returns True for each multiple of `delta.checkpointInterval`, except version 0."""
     return committed.version > 0 and committed.version % committed.config.get(CHECKPOINT_INTERVAL) == 0
 
 
@@ -265,6 +279,10 @@ class PostCommitQueue:
         self._worker.start()
 
     def submit(self, committed: Committed) -> None:
+        """Queues the hooks for a commit, after the hooks for the preceding one if that is not queued yet.
+
+        If the queue is full, they are left out with a warning.
+        """
         if committed.untold is not None:
             self.submit(committed.untold)
         with self._changed:

@@ -120,6 +120,7 @@ class CheckpointContent:
 
     @property
     def num_file_actions(self) -> int:
+        """Returns the number of add and remove actions."""
         return int(self.adds.num_rows + self.removes.num_rows)
 
     def file_batches(self, rows: int = BATCH_ROWS) -> Iterator[RecordBatch]:
@@ -149,6 +150,10 @@ class CheckpointContent:
         return pa.RecordBatch.from_arrays([adds, nulls(_REMOVE, length)], schema=self.file_schema)
 
     def remove_batch(self, tombstones: RecordBatch) -> RecordBatch:
+        """Returns tombstones as rows of the checkpoint file, whose adds are null.
+
+        See Delta PROTOCOL, "Checkpoint Schema".
+        """
         # As in delta-spark, a remove in a checkpoint has neither tags nor statistics.
         wire = wire_columns(tombstones, ("tags",))
         at = wire.schema.get_field_index("dataChange")

@@ -59,7 +59,7 @@ class NeededFiles:
 
     @property
     def count(self) -> int:
-        """The number of names, including duplicates."""
+        """Returns the number of names, including duplicates."""
         return sum(map(len, self._names))
 
     def are_needed(self, names: Array) -> Array:

@@ -73,6 +73,7 @@ class UnusedFiles:
 
     @property
     def num_bytes(self) -> int:
+        """Returns the total size of the files."""
         return sum(self.sizes)
 
 

@@ -40,10 +40,14 @@ class LogVersion(Protocol):
     storage: Storage
 
     @property
-    def version(self) -> int: ...
+    def version(self) -> int:
+        """Returns the version in the log, from 0."""
+        ...
 
     @property
-    def config(self) -> DeltaConfig: ...
+    def config(self) -> DeltaConfig:
+        """Returns the table's configuration at this version."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,7 @@ class CommitTimes:
 
     @property
     def latest_version(self) -> int:
+        """Returns the last version in the range, which is the snapshot's."""
         return self.first_version + len(self.modified_ms) - 1
 
     def timestamp_ms(self, version: int) -> int:

@@ -77,6 +77,7 @@ class Block:
             return derived
 
     def has_derived(self, schema: Any) -> bool:
+        """Returns True if values with exactly this schema are cached; `derive` then computes nothing."""
         derived = self.derived_schema(tuple(schema.names))
         return derived is not None and derived == schema
 
@@ -107,10 +108,12 @@ class Run:
 
     @property
     def num_rows(self) -> int:
+        """Returns the number of files in the run."""
         return self.stop - self.start
 
     @property
     def batch(self) -> RecordBatch:
+        """Returns the run's rows as a slice of the block, without copying."""
         return self.block.batch.slice(self.start, self.num_rows)
 
 
@@ -120,10 +123,12 @@ class LiveFiles:
 
     @property
     def num_rows(self) -> int:
+        """Returns the number of live files."""
         return sum(run.num_rows for run in self.runs)
 
     @classmethod
     def of(cls, batches: Iterable[RecordBatch]) -> LiveFiles:
+        """Returns the files in these batches, each as one run; empty batches are left out."""
         return cls(tuple(Run(Block(batch), 0, len(batch)) for batch in batches if len(batch)))
 
     def verify(self, confinement: Confinement) -> None:
@@ -174,7 +179,7 @@ class LiveFiles:
 
     @property
     def num_bytes(self) -> int:
-        """The blocks' memory in bytes, including derived values."""
+        """Returns the blocks' memory in bytes, including derived values."""
         return sum(block.num_bytes for block in {run.block for run in self.runs})
 
     def change(self, gone: Array, added: Sequence[RecordBatch]) -> LiveFiles:

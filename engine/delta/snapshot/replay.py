@@ -139,6 +139,7 @@ class LogReplay:
         self._changes = reconcile_files(actions.adds, actions.removes)
 
     def live_files(self) -> LiveFiles:
+        """Returns the live files: the checkpoint's adds, changed by the commits after it."""
         files = LiveFiles()
         if self._checkpoint is not None:
             with self._guarding_checkpoint():

@@ -144,6 +144,10 @@ class Snapshot:
 
     @classmethod
     def load(cls, storage: Storage, version: int | None = None) -> Snapshot:
+        """Reads the version from the log; the newest one by default.
+
+        Raises errors for an unreadable log, and for a missing version.
+        """
         recent = None if storage.LISTS_WHOLE_FOLDERS else RecentCommits()
         replay = _replay(storage, version, recent)
         segment = replay.segment
@@ -198,17 +202,17 @@ class Snapshot:
 
     @property
     def table_root(self) -> str:
-        """The table's root, an absolute local path or a URL. Relative file paths are resolved against it."""
+        """Returns the table's root, an absolute local path or a URL. Relative file paths are resolved against it."""
         return self.storage.root
 
     @cached_property
     def schema(self) -> StructType:
-        """Columns by logical name, including partition columns. Raises `UnsupportedDataType`."""
+        """Returns the columns by logical name, including partition columns. Raises `UnsupportedDataType`."""
         return self.config.schema
 
     @cached_property
     def config(self) -> DeltaConfig:
-        """Protocol, metadata and clustering combined: supported operations, enabled features."""
+        """Returns the protocol, metadata and clustering combined: supported operations, enabled features."""
         clustering = self.domain_metadata.get(CLUSTERING_DOMAIN)
         config = DeltaConfig.of(self.table_root, self.protocol, self.metadata, clustering)
         # "Change Metadata": partitionColumns is a list that the schema does not constrain.
@@ -221,7 +225,7 @@ class Snapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names, spelled as in the schema."""
+        """Returns the logical names, spelled as in the schema."""
         return self.config.metadata.partition_columns
 
     @property
@@ -239,12 +243,12 @@ class Snapshot:
 
     @property
     def domain_metadata(self) -> Mapping[str, DomainMetadata]:
-        """Metadata by domain, without removed domains."""
+        """Returns the metadata by domain, without removed domains."""
         return self._state.domain_metadata
 
     @cached_property
     def commit_info(self) -> CommitInfo | None:
-        """This version's `commitInfo`; None if it has none, or the commit has been cleaned up."""
+        """Returns this version's `commitInfo`; None without one, or if the commit has been cleaned up."""
         deltas = self.log_segment.deltas
         # If the segment ends with a checkpoint, or with a compaction, the replay has not
         # seen the version's own commitInfo: "Action Reconciliation" keeps none, and neither
@@ -259,7 +263,7 @@ class Snapshot:
 
     @cached_property
     def timestamp_ms(self) -> int:
-        """The commit time in milliseconds since the epoch.
+        """Returns the commit time in milliseconds since the epoch.
 
         This is the in-commit timestamp if enabled, else the commit file's modification time. Raises
         `MissingCommitInfo`, `MissingCommitTimestamp`.
@@ -283,7 +287,7 @@ class Snapshot:
 
     @cached_property
     def files(self) -> Any:
-        """The live files as a `FILES_SCHEMA` `pyarrow.Table`, one row per file, unordered.
+        """Returns the live files as a `FILES_SCHEMA` `pyarrow.Table`, one row per file, unordered.
 
         The rows are as in the log: call `ensure_files_allowed` before opening files. Raises `MalformedLogEntry`,
         `LogFileNotFound` if the checkpoint cannot be read and nothing replaces it.
@@ -292,6 +296,7 @@ class Snapshot:
 
     @property
     def live_files(self) -> LiveFiles:
+        """Returns the version's live files; the first use reads the checkpoint."""
         with self._lock:
             source = self._source
             # Loaded under the lock: two statements that meet here would otherwise both read
@@ -316,7 +321,7 @@ class Snapshot:
 
     @cached_property
     def size_bytes(self) -> int:
-        """The live files' total size in bytes."""
+        """Returns the live files' total size in bytes."""
         return int(pc.sum(self.files["size"]).as_py() or 0)
 
     def stats(self, rows: Rows | None = None, columns: Collection[str] | None = None) -> Any:
@@ -391,7 +396,7 @@ class Snapshot:
 
     @cached_property
     def distinct_counts(self) -> DistinctCounts:
-        """The counts from ANALYZE, as of the first access."""
+        """Returns the counts from ANALYZE, as of the first access."""
         return read_distinct_counts(self.storage, self.config)
 
     def shown_partitions(self) -> pa.Table:
@@ -416,7 +421,7 @@ class Snapshot:
 
     @property
     def partition_generations(self) -> Mapping[str, str]:
-        """The expressions of generated partition columns, which all writers of the table have enforced."""
+        """Returns the expressions of generated partition columns, which all writers of the table have enforced."""
         # Without the feature a writer may ignore the expression, so that a partition value
         # does not follow from the column that the query restricts, and pruning by it would
         # lose rows.
@@ -465,7 +470,7 @@ class Snapshot:
 
     @property
     def checks(self) -> tuple[Constraint, ...]:
-        """CHECK constraints, by name."""
+        """Returns the CHECK constraints, by name."""
         return tuple(check_constraints(self.metadata.configuration))
 
     def shared_files(self, label: str, wanted: str) -> SharedFiles:
@@ -481,12 +486,12 @@ class Snapshot:
 
     @cached_property
     def tombstones(self) -> Any:
-        """Removed files as a `TOMBSTONES_SCHEMA` `pyarrow.Table`, including expired ones. Read from the log."""
+        """Returns the removed files, also the expired ones, as a `TOMBSTONES_SCHEMA` table. Read from the log."""
         return _load(self, None, LogReplay.tombstones)
 
     @property
     def num_bytes(self) -> int:
-        """The snapshot's approximate memory in bytes."""
+        """Returns the snapshot's approximate memory in bytes."""
         with self._lock:
             source = self._source
         recent = 0 if self.recent is None else self.recent.num_bytes

@@ -93,12 +93,13 @@ class SnapshotCache:
 
     @property
     def num_tables(self) -> int:
+        """Returns the number of tables with a cached snapshot."""
         with self._lock:
             return len(self._entries)
 
     @property
     def num_bytes(self) -> int:
-        """Approximate size of all cached snapshots, in bytes."""
+        """Returns the approximate size of all cached snapshots, in bytes."""
         with self._lock:
             entries = list(self._entries.values())
         return sum(entry.snapshot.num_bytes for entry in entries if entry.snapshot)

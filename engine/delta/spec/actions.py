@@ -96,7 +96,7 @@ class DeletionVectorDescriptor(_Wire):
 
     @property
     def unique_id(self) -> str:
-        """The deletion vector's part in the logical file's identity. An absent offset differs from offset 0."""
+        """Returns the deletion vector's part in the logical file's identity. An absent offset differs from offset 0."""
         suffix = "" if self.offset is None else f"@{self.offset}"
         return f"{self.storage_type}{self.path_or_inline_dv}{suffix}"
 
@@ -108,7 +108,7 @@ class _FileAction(_Wire):
 
     @property
     def file_path(self) -> str:
-        """The path, decoded once: relative to the table root or absolute, as in `Snapshot.files`."""
+        """Returns the path, decoded once: relative to the table root or absolute, as in `Snapshot.files`."""
         return resolve_path(decode_path(self.path))
 
 
@@ -138,6 +138,7 @@ class Add(_FileAction):
 
     @property
     def dv_id(self) -> str | None:
+        """Returns the deletion vector's unique id, a part of the file's primary key; None without one."""
         return self.deletion_vector.unique_id if self.deletion_vector else None
 
 
@@ -164,6 +165,7 @@ class Remove(_FileAction):
 
     @property
     def dv_id(self) -> str | None:
+        """Returns the deletion vector's unique id, a part of the file's primary key; None without one."""
         return self.deletion_vector.unique_id if self.deletion_vector else None
 
 

@@ -176,18 +176,21 @@ class Feature:
 
     @property
     def is_reader(self) -> bool:
+        """Returns True for a feature that readers have to support too, a reader-writer feature."""
         return self.kind is FeatureKind.READER_WRITER
 
     @property
     def canonical_name(self) -> str:
+        """Returns the name under which the feature became final; for most features, their own."""
         return self.same_as or self.name
 
     @property
     def versions(self) -> LegacyVersions:
-        """The lowest protocol versions that can carry the feature."""
+        """Returns the lowest protocol versions that can carry the feature."""
         return self.legacy or LegacyVersions(3 if self.is_reader else 1, 7)
 
     def is_in_use(self, facts: MetadataFacts) -> bool:
+        """Returns True if a table with this metadata may contain something that only the feature explains."""
         return (self.use or self.demanded)(facts)
 
     def with_alias(self, name: str) -> Feature:

@@ -62,10 +62,12 @@ class LogPath:
 
     @property
     def is_checkpoint(self) -> bool:
+        """Returns True for each kind of checkpoint: classic, multi-part and UUID-named."""
         return self.kind in _CHECKPOINTS
 
     @property
     def is_json(self) -> bool:
+        """Returns True for a JSON file; a UUID-named checkpoint is JSON or Parquet."""
         return self.name.endswith(".json")
 
 
@@ -107,14 +109,17 @@ def version_prefix(version: int) -> str:
 
 
 def commit_name(version: int) -> str:
+    """Returns the name of a version's commit file: 20 digits, `.json`."""
     return f"{version:020d}.json"
 
 
 def checksum_name(version: int) -> str:
+    """Returns the name of a version's checksum file: 20 digits, `.crc`."""
     return f"{version:020d}.crc"
 
 
 def checkpoint_name(version: int) -> str:
+    """Returns the name of a version's classic checkpoint in a single file."""
     return f"{version:020d}.checkpoint.parquet"
 
 
@@ -129,8 +134,10 @@ def checkpoint_v2_name(version: int, uuid: str, extension: str) -> str:
 
 
 def compaction_name(version: int, version_to: int) -> str:
+    """Returns the name of the log compaction for the versions from `version` to `version_to`, inclusive."""
     return f"{version:020d}.{version_to:020d}.compacted.json"
 
 
 def sidecar_name(uuid: str) -> str:
+    """Returns a sidecar's name, relative to `_delta_log/_sidecars`."""
     return f"{uuid}.parquet"

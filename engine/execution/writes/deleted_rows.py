@@ -147,6 +147,7 @@ class RowSet:
         self.bitmaps[bucket] = (known | int.from_bytes(bits, "little")).to_bytes(len(bits), "little") if known else bits
 
     def indices(self) -> Rows:
+        """Returns the row positions in ascending order, as 64-bit integers."""
         parts = [
             np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")) + bucket * ROWS_PER_BITMAP
             for bucket, bits in sorted(self.bitmaps.items())
@@ -159,4 +160,5 @@ RowsOfFiles = Mapping[int, RowSet]
 
 
 def count_rows(rows: RowsOfFiles) -> int:
+    """Returns the number of rows in all files."""
     return sum(map(len, rows.values()))

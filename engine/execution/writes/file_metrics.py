@@ -67,6 +67,7 @@ class Stopwatch:
 
     @property
     def source_metrics(self) -> dict[str, int]:
+        """Returns the time for materializing MERGE's source, under Delta's name, in milliseconds."""
         return {"materializeSourceTimeMs": self._source_ms}
 
     def _elapsed_ms(self) -> int:

@@ -67,6 +67,7 @@ class MatchedRows:
 
     @property
     def all(self) -> RowsOfFiles:
+        """Returns the matched rows of all actions by file."""
         return self.of(*self.kinds)
 
 

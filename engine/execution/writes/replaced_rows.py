@@ -70,6 +70,7 @@ class RemainingRows:
 
     @property
     def vector_metrics(self) -> dict[str, int]:
+        """Returns the counts of deletion vectors under the names of Delta's operation metrics."""
         vectors = self.removed["deletion_vector"]
         return {
             "numDeletionVectorsAdded": self.updated.files.num_rows if self.updated else 0,

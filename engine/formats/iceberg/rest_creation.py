@@ -163,5 +163,5 @@ class NewRestTable:
 
     @property
     def _created_store(self) -> RestMetadataStore:
-        """The store for the table after its creation."""
+        """Returns the store for the table after its creation."""
         return RestMetadataStore(at=replace(self.at, location=None, uuid=None), open=self.open, clock=self.clock)

@@ -107,7 +107,7 @@ class RestMetadataStore:
 
     @property
     def label(self) -> str:
-        """The table's name in messages."""
+        """Returns the table's name in messages."""
         return f"{self.at.client.name}.{'.'.join(self.at.namespace)}.{self.at.table}"
 
 

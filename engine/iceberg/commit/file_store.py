@@ -97,7 +97,7 @@ class FileMetadataStore:
 
     @property
     def location(self) -> str:
-        """The location for a new table, with its scheme."""
+        """Returns the location for a new table, with its scheme."""
         root = self.storage.root
         return root if "://" in root else f"file://{root}"
 

@@ -42,17 +42,17 @@ class MetadataStore(Protocol):
 
     @property
     def storage(self) -> Storage:
-        """The table's folder."""
+        """Returns the table's folder."""
         ...
 
     @property
     def clock(self) -> Callable[[], int]:
-        """The clock, in milliseconds since the epoch."""
+        """Returns the clock, in milliseconds since the epoch."""
         ...
 
     @property
     def location(self) -> str:
-        """The location for a new table, with its scheme."""
+        """Returns the location for a new table, with its scheme."""
         ...
 
     def load(self) -> LoadedMetadata:

@@ -259,6 +259,7 @@ def has_sql_default(column: IcebergField) -> bool:
 
 
 def backquote(name: str) -> str:
+    """Returns the name as an identifier for Spark, in backquotes, with backquotes in it doubled."""
     return "`" + name.replace("`", "``") + "`"
 
 

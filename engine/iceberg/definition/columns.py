@@ -98,6 +98,10 @@ class Numbering:
     last: int
 
     def next(self) -> int:
+        """Returns the next unused field id.
+
+        Raises `IcebergChangeNotSupported` if none is left below the reserved ones.
+        """
         self.last += 1
         if self.last > FIELD_ID_MAX:
             raise IcebergChangeNotSupported("", f"more than {FIELD_ID_MAX} columns in its life")

@@ -108,12 +108,12 @@ class IcebergDefinition(UnconstrainedConfig):
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Empty: file pruning uses the partition values, but rows contain the source columns."""
+        """Returns an empty tuple: file pruning uses the partition values, but rows contain the source columns."""
         return ()
 
     @property
     def partition_keys(self) -> tuple[str, ...]:
-        """The partition names in folders below the table's folder."""
+        """Returns the partition names in folders below the table's folder."""
         return tuple(f"{PARTITION_PREFIX}{each.field_id}" for each in self._partition_fields)
 
     @property
@@ -135,7 +135,7 @@ class IcebergDefinition(UnconstrainedConfig):
 
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
-        """The sort columns.
+        """Returns the sort columns.
 
         Empty if a column is floating point, since Spark orders zeros differently, or if a transform is unknown: writers
         are not required to sort.
@@ -156,7 +156,7 @@ class IcebergDefinition(UnconstrainedConfig):
 
     @property
     def distribution(self) -> Distribution | None:
-        """The write distribution property, if it has a valid value."""
+        """Returns the write distribution property, if it has a valid value."""
         text = self.properties.get(DISTRIBUTION_MODE, "").lower()
         return Distribution(text) if text in set(Distribution) else None
 

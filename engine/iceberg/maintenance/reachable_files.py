@@ -44,6 +44,7 @@ class TableFiles:
         return {each.path: each for info in snapshots for each in self.snapshot.manifests_of(info)}
 
     def lists(self, snapshots: Iterable[SnapshotInfo]) -> set[str]:
+        """Returns the snapshots' manifest lists, as in the metadata; v1 snapshots without lists contribute none."""
         return {info.manifest_list for info in snapshots if info.manifest_list is not None}
 
     def contents(self, manifests: Iterable[Manifest]) -> Iterator[tuple[FileKind, str]]:

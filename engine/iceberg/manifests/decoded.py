@@ -52,7 +52,7 @@ class Decoded:
 
     @property
     def num_bytes(self) -> int:
-        """The approximate size in bytes."""
+        """Returns the approximate size in bytes."""
         with self._lock:
             return self._bytes
 

@@ -237,6 +237,7 @@ class Values:
 
     @property
     def names(self) -> list[str]:
+        """Returns the names of the decoded columns, in the order in which they were found."""
         return list(self._found)
 
     def column(self, name: str, start: int, end: int) -> pa.Array | None:

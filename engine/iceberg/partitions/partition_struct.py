@@ -70,6 +70,7 @@ class PartitionStruct:
 
     @property
     def schema(self) -> StructType | None:
+        """Returns the struct's fields over all specs; None if no partition field can be shown."""
         fields = tuple(
             StructField(field.name, table_type(kind)) for field, kind in self._fields.values() if _is_shown(kind)
         )
@@ -80,6 +81,7 @@ class PartitionStruct:
         return name.startswith(PARTITION_PREFIX) and name[1:].isdecimal() and int(name[1:]) in self._fields
 
     def of(self, row: Row) -> Row:
+        """Returns a row's partition values by field name; fields of other specs are None."""
         return {
             field.name: _shown_value(row.get(f"{PARTITION_PREFIX}{id}"), kind)
             for id, (field, kind) in self._fields.items()

@@ -42,7 +42,7 @@ class ReadableMetrics:
 
     @property
     def schema(self) -> StructType | None:
-        """The struct type; None if no column has metrics."""
+        """Returns the struct type; None if no column has metrics."""
         fields = tuple(StructField(name, _struct(kind)) for name, _, kind in self._columns)
         return StructType(fields) if fields else None
 

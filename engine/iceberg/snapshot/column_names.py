@@ -54,9 +54,11 @@ class OwnNames:
         return f"{self._stem}{name}_hidden"
 
     def filled_name(self, id: int) -> str:
+        """Returns the name for a partition value that fills the column with this field id in files without it."""
         return f"{self._stem}_{id}"
 
     def key(self, id: int) -> str:
+        """Returns the name for a dropped column that equality deletes still compare, by its field id."""
         return f"{self._stem}_key_{id}"
 
 

@@ -56,7 +56,7 @@ class HiddenColumns:
 
     @property
     def are_of_scans(self) -> bool:
-        """True if a file scan provides all columns itself."""
+        """Returns True if a file scan provides all columns itself."""
         return not set(self.names) - {HiddenColumn.METADATA}
 
     def constants(self, data: pa.Table, names: OwnNames) -> dict[str, Any]:

@@ -56,19 +56,29 @@ class FilesOfTable(Protocol):
     """A table and its files. `files` and `live_files.data` are aligned row by row."""
 
     @property
-    def metadata(self) -> TableMetadata: ...
+    def metadata(self) -> TableMetadata:
+        """Returns the metadata of the table version."""
+        ...
 
     @property
-    def iceberg_schema(self) -> IcebergSchema: ...
+    def iceberg_schema(self) -> IcebergSchema:
+        """Returns the schema with field ids, in which the rows are read."""
+        ...
 
     @property
-    def files(self) -> pa.Table: ...
+    def files(self) -> pa.Table:
+        """Returns the live data files in the form of `TableSnapshot.files`."""
+        ...
 
     @property
-    def live_files(self) -> LiveFiles: ...
+    def live_files(self) -> LiveFiles:
+        """Returns the manifest entries of data files and deletes."""
+        ...
 
     @property
-    def has_equality_deletes(self) -> bool: ...
+    def has_equality_deletes(self) -> bool:
+        """Returns True if an equality delete may apply to a file; then rows cannot be located by position alone."""
+        ...
 
 
 def live_files(

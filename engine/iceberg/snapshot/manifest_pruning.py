@@ -45,7 +45,7 @@ def narrowed_manifests(
     schema: IcebergSchema,
     specs: Mapping[int, PartitionSpec],
 ) -> tuple[Manifest, ...] | None:
-    """Returns the manifests that a query needs (`TableSnapshot.narrowed`); None if too few can be skipped."""
+    """Returns the manifests that a query needs (`TableSnapshot.narrow`); None if too few can be skipped."""
     data = [each for each in manifests if not each.has_deletes]
     deletes = [each for each in manifests if each.has_deletes]
     mask = can_be(truths_of(condition, _Summaries(data, schema, specs), len(data), partitions_only=True), TRUE)

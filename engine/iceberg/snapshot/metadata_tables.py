@@ -105,6 +105,7 @@ class TableMetadataSource:
         return ((info, manifest) for info in infos for manifest in self.manifests_of(info))
 
     def manifests(self, *, of_all: bool) -> list[Manifest]:
+        """Returns the manifests, each once, of the current snapshot or of all snapshots."""
         found: dict[str, Manifest] = {}
         for _, manifest in self.references(of_all=of_all):
             found.setdefault(manifest.path, manifest)
@@ -173,6 +174,7 @@ NAMES = (
 
 
 def time_text(ms: int) -> str:
+    """Returns a UTC time in ISO 8601, for milliseconds since the epoch."""
     return (_EPOCH + timedelta(milliseconds=ms)).isoformat()
 
 

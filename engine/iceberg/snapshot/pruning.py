@@ -189,6 +189,10 @@ def _bounds_of(field: PartitionField, type_: SimpleType, value: Any) -> tuple[An
 
 
 def tightest(choose: Any, arrays: Sequence[pa.Array]) -> pa.Array:
+    """Returns the tightest bound for each file from several valid ones.
+
+    `choose` is Arrow's `max_element_wise` for minimum values, `min_element_wise` for maximum values.
+    """
     if len(arrays) == 1:
         return arrays[0]
     kind = arrays[0].type
@@ -263,11 +267,20 @@ class Knowledge(Protocol):
     """Column statistics for several files, or for a single one."""
 
     @property
-    def schema(self) -> IcebergSchema: ...
+    def schema(self) -> IcebergSchema:
+        """Returns the schema whose field ids the statistics have."""
+        ...
 
-    def column(self, column: IcebergField, *, partitions_only: bool = False) -> KnownColumn | None: ...
+    def column(self, column: IcebergField, *, partitions_only: bool = False) -> KnownColumn | None:
+        """Returns a column's statistics, from metrics too unless `partitions_only`; None without statistics."""
+        ...
 
-    def buckets(self, column: IcebergField, literals: Sequence[Literal]) -> Mask | None: ...
+    def buckets(self, column: IcebergField, literals: Sequence[Literal]) -> Mask | None:
+        """Returns the files that may contain one of the values, by their `bucket` partition values.
+
+        None if no spec has a bucket of the column.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,19 +42,27 @@ class RowSource(FilesOfTable, Protocol):
     """A snapshot's files and rows."""
 
     @property
-    def storage(self) -> Storage: ...
+    def storage(self) -> Storage:
+        """Returns the storage of the table's directory."""
+        ...
 
-    def columns(self, time_zone: tzinfo | None = None) -> TableColumns: ...
+    def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
+        """Returns the columns for predicates. `time_zone` is the session's, for partition values without an offset."""
+        ...
 
-    def scan(self, relation: str, label: str) -> Scan | ComposedScan: ...
+    def scan(self, relation: str, label: str) -> Scan | ComposedScan:
+        """Returns the scan of all rows. `relation` is its name in SQL, `label` the table's in messages."""
+        ...
 
-    def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource: ...
+    def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
+        """Returns the source for a scan of these files; `data` are their manifest entries, row by row."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """See :class:`engine.tables.row_files.RowFiles`. Files are rows in `IcebergSnapshot.files`, or `as_scanned` results
-    for entries that another writer's commit added.
+    """See :class:`engine.tables.row_files.RowFiles`. Files are rows in `IcebergSnapshot.files`, or results of
+    `as_scan_files` for entries that another writer's commit added.
     """
 
     snapshot: RowSource

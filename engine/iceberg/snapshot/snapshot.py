@@ -134,7 +134,7 @@ class IcebergSnapshot:
 
     @property
     def label(self) -> str:
-        """The table's provisional name in messages."""
+        """Returns the table's provisional name in messages."""
         return self.storage.root
 
     @cached_property
@@ -143,7 +143,7 @@ class IcebergSnapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Empty: file pruning uses the partition values, but rows contain the source columns."""
+        """Returns an empty tuple: file pruning uses the partition values, but rows contain the source columns."""
         return ()
 
     @property
@@ -215,16 +215,20 @@ class IcebergSnapshot:
 
     @property
     def is_static(self) -> bool:
-        """True if the table is a fixed metadata file: its later versions are in a catalog that is not connected."""
+        """Returns True if the table is a fixed metadata file.
+
+        Its later versions are in a catalog that is not connected.
+        """
         return self.address is None and version_of(self.metadata_name) is None
 
     @property
     def places(self) -> Places:
+        """Returns the mapping from paths in metadata to paths in the storage."""
         return Places(self.storage.root, self.metadata.location)
 
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:
-        """The manifests in use. Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
+        """Returns the manifests in use. Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
         if self.needed is not None:
             return self.needed
         return () if self.info is None else self.manifests_of(self.info)
@@ -262,7 +266,7 @@ class IcebergSnapshot:
 
     @cached_property
     def live_files(self) -> LiveFiles:
-        """The live files. Raises like `live_files`."""
+        """Returns the live files. Raises like `live_files`."""
         return live_files(self.manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version)
 
     def entries_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
@@ -276,7 +280,7 @@ class IcebergSnapshot:
 
     @cached_property
     def files(self) -> pa.Table:
-        """The data files, aligned with `live_files.data`."""
+        """Returns the data files, aligned with `live_files.data`."""
         found = self.live_files
         reader = DeleteReader(self.storage, self.places, self.decoded)
         deleted = vectors(found.data, found.deletes, reader, self.label)
@@ -303,14 +307,14 @@ class IcebergSnapshot:
 
     @property
     def left_out(self) -> tuple[int, int]:
-        """The skipped files and bytes, by the manifest list and the snapshot's summary."""
+        """Returns the skipped files and bytes, by the manifest list and the snapshot's summary."""
         if self.needed is None or self.info is None:
             return 0, 0
         return left_out(self.manifests_of(self.info), self.info.summary, self.live_files)
 
     @property
     def num_bytes(self) -> int:
-        """The approximate memory in bytes, without decoded manifests."""
+        """Returns the approximate memory in bytes, without decoded manifests."""
         live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # if they are loaded
         tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
         # Metrics belong to the decoded manifests, and are counted there.
@@ -328,7 +332,7 @@ class IcebergSnapshot:
 
     @cached_property
     def has_equality_deletes(self) -> bool:
-        """True if equality deletes delete any rows."""
+        """Returns True if equality deletes delete any rows."""
         if not self._equality.num_rows:
             return False
         source = replace(self.scan_source(self.files, self.live_files.data), equality=self._equality)
@@ -387,7 +391,7 @@ class IcebergSnapshot:
 
     @property
     def _named_kinds(self) -> list[FileKind]:
-        """The formats among data files that are read by names."""
+        """Returns the formats among data files that are read by names."""
         found = pc.unique(self._kinds).to_pylist()
         return [kind for kind in FileKind if kind.value in found and kind is not FileKind.PARQUET]
 
@@ -430,7 +434,7 @@ class IcebergSnapshot:
 
     @property
     def _row_tracking(self) -> RowTracking | None:
-        """None for tables without row ids: older versions, or upgraded and not written since."""
+        """Returns None for tables without row ids: older versions, or upgraded and not written since."""
         # "Row Lineage": after an upgrade the files have no ids until a commit assigns them;
         # ids for some rows only would look like nulls in others.
         if self.metadata.format_version < _LINEAGE_VERSION or self.live_files.data["first_row_id"].null_count:
@@ -516,6 +520,7 @@ class IcebergSnapshot:
 
     @property
     def no_entries(self) -> pa.Table:
+        """Returns an empty table of manifest entries."""
         return LIVE.empty_table()
 
     def find_commit(self, transaction_id: str, since_ms: int, *, changes_rows: bool) -> CommitSearch:

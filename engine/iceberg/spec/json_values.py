@@ -28,9 +28,11 @@ class JsonObject:
         return self._values.get(key) is not None
 
     def get(self, key: str) -> Any:
+        """Returns the value without a check of its type; None if it is missing."""
         return self._values.get(key)
 
     def error(self, detail: str) -> MalformedIcebergFile:
+        """Returns the error that names the file, the object in it, and the detail."""
         return MalformedIcebergFile(self._source, f"{self._what} {detail}")
 
     def integer(self, key: str, default: int | None = None) -> int:
@@ -50,9 +52,11 @@ class JsonObject:
         return found
 
     def optional_integer(self, key: str) -> int | None:
+        """Returns an integer; None if it is missing or null."""
         return self.integer(key) if key in self else None
 
     def text(self, key: str, default: str | None = None) -> str:
+        """Returns a string; `default` if it is missing or null. Without a default, that is an error."""
         return self._take(key, str, default)
 
     def flag(self, key: str) -> bool:
@@ -65,6 +69,7 @@ class JsonObject:
         return [JsonObject(value, f"{self._what}.{key}", self._source) for value in found]
 
     def child(self, key: str) -> JsonObject:
+        """Returns the object at the key, which has to be present."""
         return JsonObject(self._values.get(key), f"{self._what}.{key}", self._source)
 
     def named_objects(self, key: str) -> dict[str, JsonObject]:
@@ -78,6 +83,7 @@ class JsonObject:
         return {name: value if isinstance(value, str) else str(value) for name, value in found.items()}
 
     def integers(self, key: str) -> tuple[int, ...]:
+        """Returns a list of integers; an empty tuple if it is missing or null. Booleans are rejected."""
         found: list[Any] = self._take(key, list, [])
         if not all(isinstance(value, int) and not isinstance(value, bool) for value in found):
             raise self.error(f"has {found!r} for {key}")

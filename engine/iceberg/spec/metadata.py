@@ -50,6 +50,7 @@ class SnapshotInfo:
 
     @property
     def operation(self) -> str | None:
+        """Returns the summary's operation (append, overwrite, replace, delete); None in v1 tables that lack it."""
         return self.summary.get("operation")
 
 
@@ -100,14 +101,17 @@ class TableMetadata:
 
     @property
     def order(self) -> SortOrder:
+        """Returns the default sort order; unsorted if the metadata does not list it."""
         return self.orders.get(self.default_order_id, SortOrder())
 
     @property
     def schema(self) -> IcebergSchema:
+        """Returns the current schema; a snapshot may have an older one."""
         return self.schemas[self.current_schema_id]
 
     @property
     def spec(self) -> PartitionSpec:
+        """Returns the default partition spec, by which new files are partitioned."""
         return self.specs[self.default_spec_id]
 
 

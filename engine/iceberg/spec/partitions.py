@@ -63,7 +63,7 @@ class PartitionSpec:
 
     @property
     def is_unpartitioned(self) -> bool:
-        """True if all files are in one partition: this spec's equality deletes apply to the whole table."""
+        """Returns True if all files are in one partition: this spec's equality deletes apply to the whole table."""
         return all(field.transform.kind is TransformKind.VOID for field in self.fields)
 
 

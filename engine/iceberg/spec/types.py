@@ -107,6 +107,7 @@ class IcebergSchema:
 
     @property
     def fields(self) -> tuple[IcebergField, ...]:
+        """Returns the top-level columns, in order."""
         return self.struct.fields
 
 

@@ -301,7 +301,7 @@ class IcebergTransaction:
 
     @property
     def operation(self) -> str:
-        """The operation in the snapshot's summary."""
+        """Returns the operation in the snapshot's summary."""
         if not self.description.changes_data:
             # "Snapshots": readers of changes skip `replace`, because the rows are the same
             # before and after it.
@@ -313,12 +313,12 @@ class IcebergTransaction:
 
     @property
     def files(self) -> tuple[list[pa.Table], list[pa.Table]]:
-        """The added and the removed entries."""
+        """Returns the added and the removed entries."""
         return [*(new.entries for new in self._added), *self._entries], [*self._removed, *self._replaced]
 
     @property
     def other_entries(self) -> Mapping[str, str]:
-        """The entries of the snapshot's summary that do not describe its files."""
+        """Returns the entries of the snapshot's summary that do not describe its files."""
         if self._transaction_id is None:
             return self.summary
         return {**self.summary, **identifying_entries(self._transaction_id, self.description)}
@@ -331,6 +331,7 @@ class IcebergTransaction:
 
     @property
     def definition(self) -> IcebergDefinition | None:
+        """Returns the staged definition; None if the transaction leaves the definition unchanged."""
         return self._definition
 
 

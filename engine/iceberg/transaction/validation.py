@@ -53,9 +53,11 @@ class Dependence:
 
     @property
     def is_none(self) -> bool:
+        """Returns True if the commit has read nothing, so that no other commit conflicts with its reads."""
         return not (self.paths or self.whole_table or self.predicates)
 
     def on_files(self, paths: Iterable[str]) -> Dependence:
+        """Returns the read set with these data files, by their paths in manifests."""
         return replace(self, paths=self.paths | frozenset(paths))
 
 

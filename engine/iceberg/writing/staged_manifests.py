@@ -110,6 +110,7 @@ class StagedManifests:
 
     @property
     def is_empty(self) -> bool:
+        """Returns True if no file is added or removed."""
         return not self._added and not self._removed
 
     def _with_added_status(self, entries: pa.Table) -> pa.Table:

@@ -31,19 +31,22 @@ class WrittenTable:
 
     @property
     def format_version(self) -> int:
+        """Returns the version of the format: 1, 2 or 3."""
         return int(self.metadata["format-version"])
 
     @property
     def location(self) -> str:
+        """Returns the table's location without a final slash."""
         return str(self.metadata["location"]).rstrip("/")
 
     @property
     def properties(self) -> Mapping[str, str]:
+        """Returns the table properties; an empty mapping if the metadata has none."""
         return self.metadata.get("properties") or {}
 
     @cached_property
     def schema_json(self) -> Mapping[str, Any]:
-        """The current schema's JSON."""
+        """Returns the current schema's JSON."""
         current = self.metadata.get("current-schema-id")
         found = [each for each in self.metadata.get("schemas") or () if each.get("schema-id", 0) == current]
         schema: Mapping[str, Any] = found[0] if found else self.metadata["schema"]
@@ -51,11 +54,12 @@ class WrittenTable:
 
     @cached_property
     def schema(self) -> IcebergSchema:
+        """Returns the current schema. Raises `MalformedIcebergFile`."""
         return read_schema(JsonObject(dict(self.schema_json), "a schema", self.location), self.location)
 
     @cached_property
     def fields(self) -> Mapping[int, IcebergField]:
-        """The fields in every schema that the table has had, including nested ones, by id; the newest schema wins."""
+        """Returns the fields of every schema that the table has had, by id, nested ones too; the newest wins."""
         found: dict[int, IcebergField] = {}
         for each in self.metadata.get("schemas") or ():
             found |= {field.id: field for _, field in walk(self._schema(each).struct)}
@@ -66,6 +70,7 @@ class WrittenTable:
 
     @cached_property
     def specs(self) -> Mapping[int, PartitionSpec]:
+        """Returns the partition specs by id, also those no longer in use. Raises `MalformedIcebergFile`."""
         found = {}
         for each in self._specs_json:
             fields = [JsonObject(field, "a partition field", self.location) for field in each["fields"]]
@@ -79,6 +84,7 @@ class WrittenTable:
 
     @property
     def default_spec_id(self) -> int:
+        """Returns the id of the spec for new files; 0 if a v1 table lacks it."""
         return int(self.metadata.get("default-spec-id") or 0)
 
     def result_type(self, field: PartitionField) -> SimpleType | None:
@@ -102,11 +108,12 @@ class WrittenTable:
 
     @property
     def codec(self) -> Codec:
-        """The codec for manifests and lists; the default if unknown. Each Avro file records its codec."""
+        """Returns the codec for manifests and lists; the default if unknown. Each Avro file records its codec."""
         return CODECS.get(self.properties.get(CODEC, "gzip").lower(), CODECS["gzip"])
 
     @property
     def manifest_target_bytes(self) -> int:
+        """Returns `commit.manifest.target-size-bytes`, the size above which manifests are not merged."""
         return self.integer(TARGET_BYTES, _TARGET_BYTES_DEFAULT)
 
     def integer(self, name: str, default: int) -> int:
@@ -115,6 +122,7 @@ class WrittenTable:
         return int(text) if text.isdecimal() and int(text) > 0 else default
 
     def flag(self, name: str, default: bool) -> bool:
+        """Returns a boolean property; any text but `true`, in any case, is False, as in Iceberg's `PropertyUtil`."""
         text = self.properties.get(name)
         return default if text is None else text.lower() == "true"
 

@@ -135,14 +135,17 @@ class WritePlan:
 
     @property
     def schema(self) -> StructType:
+        """Returns the table's columns, partition columns included."""
         return self.config.schema
 
     @property
     def target_names(self) -> frozenset[str]:
+        """Returns the names of the columns that the query's columns are written to."""
         return frozenset(column.name for column in self.target_columns)
 
     @property
     def identity_names(self) -> frozenset[str]:
+        """Returns the names of the identity columns for which the statement has no values."""
         return frozenset(column.name for column in self.identities)
 
 

@@ -1,6 +1,6 @@
 """Conditions from the query text, available before Spark has planned it: for the table's format.
 
-With them a format can read less table metadata (`TableSnapshot.narrowed`). Conditions count only if Spark would compare
+With them a format can read less table metadata (`TableSnapshot.narrow`). Conditions count only if Spark would compare
 the same two values; a time in the session's zone stands for all its instants in any zone.
 """
 

@@ -132,6 +132,7 @@ class Reading:
         return splice(query, names, _full_names(relations), others, apart, instead)
 
     def name(self, relation: BoundRelation) -> str:
+        """Returns the unquoted name that replaces the relation in the query, and adds its scan or view on first use."""
         match relation:
             case BoundTable(snapshot=snapshot, policy=policy):
                 key = (snapshot.table_root, snapshot.version, _BySchema(snapshot.schema), policy)
@@ -168,6 +169,10 @@ class Reading:
         return self._names[key]
 
     def scan(self, table: BoundTable) -> str:
+        """Adds a table's scan and returns its unquoted name.
+
+        Raises `TableWithoutColumns`, except for a view's definition.
+        """
         if not table.snapshot.schema.fields and not self._is_definition:
             raise TableWithoutColumns(table.label)
         return self._add(read_scan(self._new_names.new("scan"), table, self._new_names.contains_word))

@@ -51,7 +51,7 @@ class TargetReading:
     ) -> None:
         """Starts the reads. `queries` are all queries in the statement; `taken` are names besides those in their texts.
         `policy` is the target's policy for reading (:func:`policy_of_target`). `apart`: table and source have the same
-        name, and get aliases (`engine.sql.query.splice.own_alias`).
+        name, and get aliases (`engine.sql.query.splice.generated_alias`).
         """
         assert policy is not None or not table.is_protected
         texts = [text for query, relations in queries for text in texts_of(query, relations)]
@@ -210,6 +210,7 @@ class ProtectedTarget:
 
     @property
     def views(self) -> tuple[ViewScan, ...]:
+        """Returns both views in the order in which they are created."""
         return self.visible, self.matched_view
 
     @classmethod

@@ -48,6 +48,7 @@ class Cursor:
 
     @property
     def is_done(self) -> bool:
+        """Returns True after the last token."""
         return self._index >= len(self._tokens)
 
     @property
@@ -194,6 +195,10 @@ class Cursor:
         return next((word for word in words if self.take(word)), None)
 
     def read(self, *words: str) -> None:
+        """Reads keywords in any case, in this order.
+
+        Raises `SyntaxFailure` at the cursor, reading nothing, if one differs.
+        """
         if not self.take(*words):
             raise self.fail(f"{' '.join(words)} is expected")
 
@@ -211,12 +216,14 @@ class Cursor:
         return pieces
 
     def read_string(self) -> str:
+        """Reads a string literal and returns its value. Raises `SyntaxFailure`."""
         string = self.take_string()
         if string is None:
             raise self.fail("a string in quotes is expected")
         return string
 
     def take_number(self) -> int | None:
+        """Takes a number of at most nine digits without a sign; None, reading nothing, for other text."""
         if self.is_done or not re.fullmatch(r"[0-9]{1,9}", self._tokens[self._index].text):
             return None
         self._index += 1
@@ -330,6 +337,7 @@ class Cursor:
                 ensure_callable(self._tokens[index].text)
 
     def ensure_done(self) -> None:
+        """Raises `SyntaxFailure` if tokens remain; the hint suggests the clause that the next word resembles."""
         if not self.is_done:
             word = next(iter(self.words(1)), "")
             raise self.fail(f"the end of the statement is expected{hint(word, _CLAUSES)}")

@@ -36,6 +36,7 @@ class SqlType:
 
     @property
     def spelling(self) -> str:
+        """Returns the declared spelling with `char` and `varchar`; otherwise the type's canonical one."""
         return self.declared or format_sql_type(self.data_type)
 
 

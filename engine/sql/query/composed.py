@@ -44,6 +44,7 @@ class Names:
         return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", self._taken) is not None
 
     def several(self, kind: str, count: int) -> list[str]:
+        """Returns `count` unique names of this kind."""
         return [self.new(kind) for _ in range(count)]
 
 

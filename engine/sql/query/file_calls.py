@@ -30,6 +30,7 @@ _ENDS = {kind.value: kind for kind in (FileKind.PARQUET, FileKind.CSV, FileKind.
 
 
 def is_file_call(node: exp.Table) -> bool:
+    """Returns True for a call of `read_files`, whose arguments the dialect has stored in the node's `meta`."""
     return isinstance(node.this, exp.Anonymous) and FILE_ARGUMENTS in node.this.meta
 
 

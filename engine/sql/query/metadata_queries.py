@@ -81,6 +81,7 @@ def _is_whole(tree: exp.Select, items: tuple[Aggregate, ...], group: str | None)
 
 
 def arguments_present(node: exp.Expr) -> set[str]:
+    """Returns the names of the node's arguments that have a value which is not false or empty."""
     return {name for name, value in node.args.items() if value}
 
 

@@ -36,6 +36,7 @@ def ensure_temporary(parts: tuple[str, ...], kind: str) -> None:
 
 
 def read_schema(cursor: Cursor) -> tuple[str, ...]:
+    """Reads `[catalog.]schema`. Raises `TooManyNameParts`."""
     return _read_parts(cursor, _SCHEMA_PARTS_MAX)
 
 

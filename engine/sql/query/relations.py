@@ -73,6 +73,7 @@ def table_name(node: exp.Table) -> tuple[tuple[str, ...], Span]:
 
 
 def has_time_travel(node: exp.Table) -> bool:
+    """Returns True for `VERSION AS OF`, `TIMESTAMP AS OF` and the `@v1` suffix."""
     return bool(node.args.get("version") or node.meta.get(SUFFIX))
 
 

@@ -374,6 +374,7 @@ def _name(chain: list[Token], offset: int) -> Iterator[HintName]:
 
 
 def is_history(node: exp.Table) -> bool:
+    """Returns True for the relation `(DESCRIBE HISTORY t)`, a call with its limit in `meta`."""
     return isinstance(node.this, exp.Anonymous) and HISTORY_LIMIT in node.this.meta
 
 

@@ -31,6 +31,7 @@ class SourceText(str):
 
     @classmethod
     def of(cls, text: str, parts: Iterable[CopiedPart]) -> Self:
+        """Returns the text with its copied parts."""
         made = cls(text)
         # A subclass of str may have attributes, and all code that only needs the text works
         # unchanged.

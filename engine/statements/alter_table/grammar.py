@@ -37,10 +37,12 @@ _ColumnChange: TypeAlias = SyncIdentity | AlterColumn
 
 
 def read_add_columns(cursor: Cursor) -> tuple[TableChange, ...]:
+    """Reads the text after ADD COLUMN or ADD COLUMNS: definitions, in parentheses or bare."""
     return (AddColumns(columns=_read_columns(cursor)),)
 
 
 def read_replace_columns(cursor: Cursor) -> tuple[TableChange, ...]:
+    """Reads the text after REPLACE COLUMNS: definitions, in parentheses or bare."""
     return (ReplaceColumns(columns=_read_columns(cursor)),)
 
 
@@ -56,12 +58,14 @@ def _read_columns(cursor: Cursor) -> tuple[ColumnDef, ...]:
 
 
 def read_rename_column(cursor: Cursor) -> tuple[TableChange, ...]:
+    """Reads the text after RENAME COLUMN: `a.b TO c`. The new name is a single part."""
     parts = cursor.read_names()
     cursor.read("TO")
     return (RenameColumn(path=parts, name=cursor.read_name()),)
 
 
 def read_drop_columns(cursor: Cursor) -> tuple[TableChange, ...]:
+    """Reads the text after DROP COLUMN or DROP COLUMNS: `[IF EXISTS] (a, b.c)`, or the list without parentheses."""
     if_exists = take_if_exists(cursor)
     if cursor.words(1) == ["("]:
         return (DropColumns(columns=read_dotted_list(cursor), if_exists=if_exists),)
@@ -119,6 +123,10 @@ def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[_ColumnChang
 
 
 def take_added(cursor: Cursor) -> AddConstraint | AddKey | None:
+    """Reads `ADD [CONSTRAINT name] CHECK … | PRIMARY KEY … | FOREIGN KEY …`; None, reading nothing, for other text.
+
+    Raises `StatementNotSupported` for a CHECK without a name.
+    """
     if cursor.words(2) not in (["ADD", word] for word in ("CONSTRAINT", "CHECK", "PRIMARY", "FOREIGN")):
         return None
     cursor.read("ADD")
@@ -133,15 +141,18 @@ def take_added(cursor: Cursor) -> AddConstraint | AddKey | None:
 
 
 def read_drop_constraint(cursor: Cursor) -> tuple[TableChange, ...]:
+    """Reads the text after DROP CONSTRAINT: `[IF EXISTS] name [CASCADE | RESTRICT]`."""
     if_exists = take_if_exists(cursor)
     return (DropConstraint(name=cursor.read_name(), if_exists=if_exists, cascade=_take_cascade(cursor)),)
 
 
 def read_drop_primary_key(cursor: Cursor) -> tuple[TableChange, ...]:
+    """Reads the text after DROP PRIMARY KEY: `[IF EXISTS] [CASCADE | RESTRICT]`."""
     return (DropKey(if_exists=take_if_exists(cursor), cascade=_take_cascade(cursor)),)
 
 
 def read_drop_foreign_key(cursor: Cursor) -> tuple[TableChange, ...]:
+    """Reads the text after DROP FOREIGN KEY: `[IF EXISTS] (a, b)`."""
     if_exists = take_if_exists(cursor)
     return (DropKey(columns=read_name_list(cursor), if_exists=if_exists),)
 

@@ -106,6 +106,7 @@ def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | Cata
 
 
 def altered_table(bound: BoundStatement) -> BoundTable:
+    """Returns the bound target, which is a table: a view or a free name fails during binding."""
     assert isinstance(bound.target, BoundTable)
     return bound.target
 

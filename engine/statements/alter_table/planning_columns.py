@@ -39,6 +39,11 @@ _CHARACTERS = re.compile(r"(char|varchar)\((\d+)\)")
 
 
 def add_columns(table: BoundTable, change: AddColumns) -> Iterator[DefinitionChange]:
+    """Yields a change per added column.
+
+    Raises `AddedColumnDefault` if the format cannot store a default for existing rows, `AddedIdentity`, or
+    `StatementNotSupported`.
+    """
     for column in change.columns:
         name = ".".join(column.parts)
         if column.default is not None and not table.snapshot.table_config.has(Capability.ADDED_DEFAULTS):
@@ -52,11 +57,13 @@ def add_columns(table: BoundTable, change: AddColumns) -> Iterator[DefinitionCha
 
 
 def rename_column(table: BoundTable, change: RenameColumn) -> Iterator[DefinitionChange]:
+    """Yields the change. Raises like `ensure_unused` if an expression of the table refers to the column."""
     ensure_unused(table, change.path)
     yield change
 
 
 def drop_columns(table: BoundTable, change: DropColumns) -> Iterator[DefinitionChange]:
+    """Yields a change per column; with IF EXISTS, missing columns are passed over. Raises like `ensure_unused`."""
     for path in change.columns:
         if change.if_exists and not _exists(table.snapshot.schema, path):
             continue
@@ -65,6 +72,7 @@ def drop_columns(table: BoundTable, change: DropColumns) -> Iterator[DefinitionC
 
 
 def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[DefinitionChange]:
+    """Yields the changes in a fixed order: type, comment, nullability, default, position."""
     schema, path = table.snapshot.schema, change.parts
     if change.sql_type is not None:
         yield from _new_type(table, resolve_path(schema, path), parse_type(change.sql_type))

@@ -101,6 +101,7 @@ def operation_of(
 
 
 def not_supported(change: TableChange) -> StatementNotSupported:
+    """Returns the error for a change that no format plans; it names the change by its class's words."""
     words = "".join(f" {letter}" if letter.isupper() else letter.upper() for letter in type(change).__name__)
     return StatementNotSupported(f"ALTER TABLE …{words}")
 

@@ -27,6 +27,10 @@ Path = tuple[str, ...]
 
 
 def replace_columns(table: BoundTable, change: ReplaceColumns) -> Iterator[DefinitionChange]:
+    """Yields the changes that lead to the given columns, matched to the present ones by name.
+
+    Raises `AddedColumnDefault`, `ReplacedIdentity`, `StatementNotSupported`, or an error for repeated names.
+    """
     for column in change.columns:
         name = ".".join(column.parts)
         if len(column.parts) > 1 or column.position is not None:

@@ -42,12 +42,14 @@ def parse_create_schema(cursor: Cursor) -> CreateSchema:
 
 
 def parse_drop_schema(cursor: Cursor) -> DropSchema:
+    """Parses the text after DROP SCHEMA: `[IF EXISTS] s [CASCADE | RESTRICT]`."""
     if_exists = take_if_exists(cursor)
     schema = read_schema(cursor)
     return DropSchema(schema_parts=schema, if_exists=if_exists, cascade=_take_cascade(cursor))
 
 
 def parse_create_catalog(cursor: Cursor) -> CreateCatalog:
+    """Parses the text after CREATE CATALOG: `[IF NOT EXISTS] c [USING p] [COMMENT 'c'] [OPTIONS | WITH (…)]`."""
     if_not_exists = take_if_not_exists(cursor)
     catalog = read_catalog(cursor)
     provider = cursor.read_name() if cursor.take("USING") else None
@@ -66,6 +68,7 @@ def parse_create_catalog(cursor: Cursor) -> CreateCatalog:
 
 
 def parse_alter_catalog(cursor: Cursor) -> AlterCatalog | AlterOwner | AlterTags:
+    """Parses the text after ALTER CATALOG: `c [SET] OPTIONS (…)`, or a change of its owner or tags."""
     ahead = cursor.copy()
     catalog = read_catalog(ahead)
     ahead.take("SET")
@@ -78,6 +81,7 @@ def parse_alter_catalog(cursor: Cursor) -> AlterCatalog | AlterOwner | AlterTags
 
 
 def parse_drop_catalog(cursor: Cursor) -> DropCatalog:
+    """Parses the text after DROP CATALOG: `[IF EXISTS] c [CASCADE | RESTRICT]`."""
     if_exists = take_if_exists(cursor)
     catalog = read_catalog(cursor)
     return DropCatalog(catalog=catalog, if_exists=if_exists, cascade=_take_cascade(cursor))

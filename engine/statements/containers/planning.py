@@ -29,6 +29,10 @@ _REST = "rest"
 
 
 def plan_create_catalog(bound: BoundStatement, statement: CreateCatalog) -> CatalogPlan:
+    """Plans a catalog, of this server or (USING rest) of a REST server.
+
+    Raises `StatementNotSupported` for another provider, and for OPTIONS without USING.
+    """
     if fold(statement.provider or _REST) != _REST:
         raise StatementNotSupported(f"CREATE CATALOG … USING {statement.provider}")
     if statement.provider is None and statement.options:
@@ -90,6 +94,7 @@ def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> Catalo
 
 
 def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> DropSchemaPlan | CatalogPlan:
+    """Plans DROP SCHEMA. With IF EXISTS, a schema that is not visible to the principal counts as missing."""
     name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
     if statement.if_exists and bound.view.rights is not None and not bound.view.finds_schema(name):
         return CatalogPlan(change=None)  # it does not exist, or is not visible to the principal

@@ -67,6 +67,7 @@ def _insert(analyzed: AnalyzedStatement, statement: CopyInto, files: BoundFiles)
 
 
 def first_rows(source: ReadPlan, rows: int) -> ReadPlan:
+    """Returns the plan with its text limited to its first `rows` rows."""
     return replace(source, text=f"SELECT * FROM (\n{source.text}\n) LIMIT {rows}")
 
 

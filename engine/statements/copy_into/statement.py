@@ -41,7 +41,7 @@ class CopyInto(Statement):
 
     @property
     def insert(self) -> Insert:
-        """The equivalent INSERT for the rows."""
+        """Returns the equivalent INSERT for the rows."""
         return Insert(
             table_parts=self.table_parts,
             source=self.source,

@@ -248,6 +248,7 @@ def _clone(cursor: Cursor, table: CreateTable, *, shallow: bool) -> CloneTable:
 
 
 def parse_drop_table(cursor: Cursor) -> DropTable:
+    """Parses the text after DROP TABLE: `[IF EXISTS] t [PURGE]`."""
     if_exists = take_if_exists(cursor)
     table = read_table(cursor)
     return DropTable(table_parts=table, if_exists=if_exists, purge=cursor.take("PURGE"))

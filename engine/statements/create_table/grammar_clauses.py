@@ -219,8 +219,10 @@ def _read_property_value(cursor: Cursor) -> str:
 
 
 def take_if_not_exists(cursor: Cursor) -> bool:
+    """Reads `IF NOT EXISTS`; returns False, reading nothing, for other text."""
     return cursor.take("IF", "NOT", "EXISTS")
 
 
 def take_if_exists(cursor: Cursor) -> bool:
+    """Reads `IF EXISTS`; returns False, reading nothing, for other text."""
     return cursor.take("IF", "EXISTS")

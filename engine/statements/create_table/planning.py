@@ -139,6 +139,7 @@ def free_name(bound: BoundStatement, *, if_not_exists: bool) -> FreeName | None:
 
 
 def tolerated_errors(*, if_not_exists: bool) -> tuple[type[TableAlreadyExists], ...]:
+    """Returns the errors that end a creation without effect: an existing name, with IF NOT EXISTS."""
     return (TableAlreadyExists,) if if_not_exists else ()
 
 

@@ -35,6 +35,7 @@ from engine.types.voids import ensure_no_new_void
 
 
 def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> ReplaceTablePlan:
+    """Plans REPLACE TABLE with columns: a new definition without rows. Raises `SchemaNotProvided` without columns."""
     table = _replaceable(bound, statement)
     schema = with_not_nulls(
         table_schema(statement.columns, captured_settings(bound.state.values)), statement.declared_keys
@@ -47,6 +48,7 @@ def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> Replace
 
 
 def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -> ReplaceTableAsPlan:
+    """Plans REPLACE TABLE … AS query. Raises `ColumnsWithQuery` if columns, checks or keys are declared too."""
     table = _replaceable(analyzed.bound, statement)
     if statement.columns or statement.checks or statement.keys:
         raise ColumnsWithQuery(f"{statement.mode} TABLE")

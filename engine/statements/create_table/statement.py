@@ -100,19 +100,22 @@ class CreateTable(Statement):
 
     @property
     def is_partitioned(self) -> bool:
+        """Returns True if the statement has PARTITIONED BY with columns or terms."""
         return bool(self.partitioned_by or self.partition_terms)
 
     @property
     def declared_keys(self) -> tuple[KeyDef, ...]:
+        """Returns the keys of the column definitions, in their order, then the table's."""
         return (*(key for column in self.columns for key in column.keys), *self.keys)
 
     @property
     def if_not_exists(self) -> bool:
+        """Returns True for CREATE TABLE IF NOT EXISTS."""
         return self.mode is CreateMode.CREATE_IF_NOT_EXISTS
 
     @property
     def replaces(self) -> bool:
-        """True if it may replace an existing table."""
+        """Returns True if it may replace an existing table."""
         return self.mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE)
 
 

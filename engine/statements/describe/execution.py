@@ -87,6 +87,10 @@ def describe_catalog(bound: BoundStatement, statement: DescribeCatalog) -> Outco
 
 
 def describe_schema(bound: BoundStatement, statement: DescribeSchema) -> Outcome:
+    """Returns rows `info_name, info_value`, as Spark's DESCRIBE SCHEMA does.
+
+    The location is empty for a principal who may not see it; EXTENDED adds the properties.
+    """
     name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
     entry, properties = bound.view.described_schema(name)
     listed = ", ".join(f"({key},{value})" for key, value in sorted(properties.items()))

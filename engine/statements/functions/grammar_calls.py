@@ -15,6 +15,7 @@ _UNITS = tuple(
 
 
 def read_function(cursor: Cursor) -> tuple[str, ...]:
+    """Reads a function's name. Raises `TooManyNameParts` for more than three parts."""
     parts = cursor.read_names()
     if len(parts) > _PARTS_MAX:
         raise TooManyNameParts(".".join(parts), _PARTS_MAX)
@@ -36,6 +37,7 @@ def read_mask(cursor: Cursor, column: str) -> NewPolicy:
 
 
 def read_arguments(cursor: Cursor) -> tuple[PolicyArgument, ...]:
+    """Reads `(argument, …)` with the parentheses; the list may be empty."""
     arguments: list[PolicyArgument] = []
     cursor.read("(")
     while not cursor.take(")"):

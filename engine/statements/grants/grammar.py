@@ -102,10 +102,12 @@ def show_groups(cursor: Cursor) -> ShowGroups:
 
 
 def show_users(cursor: Cursor) -> ShowUsers:
+    """Parses the text after SHOW USERS: `[[LIKE] 'pattern']`."""
     return ShowUsers(pattern=take_pattern(cursor))
 
 
 def show_locations(cursor: Cursor) -> ShowLocations:
+    """Parses the text after SHOW EXTERNAL LOCATIONS: `[[LIKE] 'pattern']`."""
     return ShowLocations(pattern=take_pattern(cursor))
 
 
@@ -132,6 +134,7 @@ def take_owner(cursor: Cursor) -> PrincipalName | None:
 
 
 def parse_create_group(cursor: Cursor) -> CreateGroup:
+    """Parses the text after CREATE GROUP: `[IF NOT EXISTS] g [WITH members]`."""
     if_not_exists = take_if_not_exists(cursor)
     name = cursor.read_name()
     members = _read_members(cursor) if cursor.take("WITH") else ()
@@ -139,6 +142,7 @@ def parse_create_group(cursor: Cursor) -> CreateGroup:
 
 
 def parse_alter_group(cursor: Cursor) -> AlterGroup:
+    """Parses the text after ALTER GROUP: `g ADD members`, or `g DROP | REMOVE members`."""
     name = cursor.read_name()
     if cursor.take_any("ADD"):
         return AlterGroup(name=name, added=_read_members(cursor))
@@ -148,6 +152,7 @@ def parse_alter_group(cursor: Cursor) -> AlterGroup:
 
 
 def parse_drop_group(cursor: Cursor) -> DropGroup:
+    """Parses the text after DROP GROUP: `[IF EXISTS] g`."""
     if_exists = take_if_exists(cursor)
     return DropGroup(name=cursor.read_name(), if_exists=if_exists)
 
@@ -165,6 +170,7 @@ def parse_create_location(cursor: Cursor) -> CreateLocation:
 
 
 def parse_drop_location(cursor: Cursor) -> DropLocation:
+    """Parses the text after DROP EXTERNAL LOCATION: `[IF EXISTS] l [FORCE]`; FORCE has no effect."""
     if_exists = take_if_exists(cursor)
     name = cursor.read_name()
     cursor.take("FORCE")

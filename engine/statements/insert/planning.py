@@ -105,6 +105,7 @@ def _evolve(
 
 
 def plan_truncate(bound: BoundStatement) -> TruncatePlan:
+    """Plans TRUNCATE TABLE. Raises for table features that prevent overwriting the table."""
     table = bound.target
     assert isinstance(table, BoundTable)
     with name_table_in_errors(table.label):

@@ -21,6 +21,7 @@ from engine.statements.spec import Repetition, StatementSpec, change_spec, plan_
 
 
 def bind_insert(statement: Insert, binder: Binder) -> BoundNames:
+    """Binds the target, and the source's relations in the session's current schema."""
     target = binder.table(statement.table_parts)
     return BoundNames(target=target, relations=binder.relations(statement.source.relations, binder.state.current))
 

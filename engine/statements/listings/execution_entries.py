@@ -39,6 +39,7 @@ _Named = TypeVar("_Named", bound=OwnedEntry)
 
 
 def list_entries(bound: BoundStatement, statement: ListEntries) -> Outcome:
+    """Returns one row for each visible entry, with its JSON in the column `entry`."""
     view = bound.view
     found: Iterable[OwnedEntry] = _all(view, statement) if statement.name is None else [_one(view, statement)]
     texts = [json.dumps(_described(view, entry), ensure_ascii=False) for entry in found]

@@ -400,6 +400,7 @@ class _MergeBuilder:
 
 
 def describe_merge(statement: Merge, principal: str) -> CommitDescription:
+    """Returns the commit's description, with the predicates as delta-spark's `operationParameters` for MERGE."""
     parameters = {
         "predicate": json.dumps([f"({to_one_line(statement.condition)})"]),
         "matchedPredicates": _clauses(statement, ClauseKind.MATCHED),

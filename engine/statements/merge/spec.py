@@ -16,12 +16,14 @@ from engine.statements.spec import Repetition, StatementSpec, change_spec, effec
 
 
 def bind_merge(statement: Merge, binder: Binder) -> BoundNames:
+    """Binds the target, and the relations of all queries in the order of `Merge.queries`, the source's first."""
     target = binder.table(statement.table_parts)
     named = tuple(relation for query in statement.queries for relation in query.relations)
     return BoundNames(target=target, relations=binder.relations(named, binder.state.current))
 
 
 def analyze_merge(bound: BoundStatement, statement: Merge, analyzer: Analyzer) -> AnalyzedStatement:
+    """Returns the statement with the source's columns, which schema evolution and `*` refer to."""
     read = read_plan(statement.source, bound.relations[: len(statement.source.relations)])
     return with_columns(bound, read, analyzer)
 

@@ -73,18 +73,19 @@ class Merge(Statement):
 
     @property
     def is_of_one_name(self) -> bool:
-        """True if the same last name denotes both the table and the source."""
+        """Returns True if the same last name denotes both the table and the source."""
         if self.alias is not None or self.source_parts is None:
             return False
         return fold(self.table_parts[-1]) == fold(self.source_parts[-1])
 
     @property
     def queries(self) -> tuple[Query, ...]:
-        """All queries with relation names, in the order that binding and planning share."""
+        """Returns all queries with relation names, in the order that binding and planning share."""
         return (self.source, *(target.query for target in self.target_queries))
 
     @property
     def target_queries(self) -> tuple[TargetQuery, ...]:
+        """Returns the queries that read the target: matched pairs, unmatched rows, then the clauses' values."""
         targets = [self.pairs, *([self.unmatched] if self.unmatched else [])]
         actions = (clause.action for clause in self.clauses)
         return (*targets, *(action.values for action in actions if not isinstance(action, DeleteAction)))

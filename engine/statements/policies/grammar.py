@@ -185,12 +185,14 @@ def _read_one(cursor: Cursor, depth: int) -> TagCondition:
 
 
 def parse_drop_policy(cursor: Cursor) -> DropPolicy:
+    """Parses the text after DROP POLICY: `[IF EXISTS] p ON kind name`."""
     if_exists = take_if_exists(cursor)
     name = cursor.read_name()
     return DropPolicy(name=name, securable=read_securable(cursor, ""), if_exists=if_exists)
 
 
 def show_policies(cursor: Cursor, *, effective: bool) -> ShowPolicies:
+    """Parses the text after SHOW POLICIES or SHOW EFFECTIVE POLICIES: `ON kind name`."""
     return ShowPolicies(securable=read_securable(cursor, ""), effective=effective)
 
 

@@ -99,6 +99,7 @@ _ADMINISTERS = effect(PolicyEffect.ADMINISTERS, "A policy")
 
 
 def policy_functions(bound: BoundStatement, policies: Iterable[NewPolicy]) -> RequiredPrivileges:
+    """Yields EXECUTE on each function of the policies that is visible; planning reports missing ones."""
     for each in policies:
         function = bound.view.find_function(TableName.from_parts(each.function_parts, bound.state.current))
         if function is not None:

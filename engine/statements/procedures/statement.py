@@ -150,7 +150,7 @@ class Call(Statement):
 
     @property
     def time(self) -> str | None:
-        """The single time argument, an expression."""
+        """Returns the single time argument, an expression."""
         match self.procedure:
             case RollbackToTimestamp(timestamp=time):
                 return time

@@ -55,6 +55,10 @@ def parse_update(cursor: Cursor, ctes: Span | None = None) -> Update:
 
 
 def read_target_alias(cursor: Cursor, statement: str) -> str | None:
+    """Reads `[AS] alias` after a table's name; None without one.
+
+    `statement` is named in errors. Raises `UnsupportedClause` for table options, `WITH (…)`.
+    """
     if cursor.words(2) == ["WITH", "("]:
         raise UnsupportedClause(f"WITH (…) after the table of {statement}", "Use settings of the session instead.")
     named = cursor.take("AS") or (cursor.is_name() and not _ENDS.intersection(cursor.words(1)))
@@ -143,6 +147,7 @@ class TargetComposer:
         return composed
 
     def from_target(self, composed: ComposedQuery) -> Span:
+        """Appends `FROM table [AS alias]` to the query; returns the span of the table's name in it."""
         composed.own(" FROM ")
         target = composed.own(self._table)
         composed.own(self._alias)
@@ -150,6 +155,7 @@ class TargetComposer:
 
 
 def parse_truncate_table(cursor: Cursor) -> TruncateTable:
+    """Parses the text after TRUNCATE TABLE. Raises `UnsupportedClause` for PARTITION."""
     table = read_table_or_path(cursor)
     if cursor.take("PARTITION"):
         raise UnsupportedClause("PARTITION in TRUNCATE TABLE", "Use DELETE FROM with a condition on the partition.")

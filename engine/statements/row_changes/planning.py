@@ -144,6 +144,7 @@ def reads(relation: BoundRelation, table: BoundTable) -> bool:
 
 
 def target_of(bound: BoundStatement) -> BoundTable:
+    """Returns the target of DELETE, UPDATE or MERGE. Raises for table features that prevent row-level changes."""
     table = bound.target
     assert isinstance(table, BoundTable)
     with name_table_in_errors(table.label):

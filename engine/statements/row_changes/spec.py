@@ -27,11 +27,13 @@ from engine.statements.spec import (
 
 
 def bind_delete(statement: Delete, binder: Binder) -> BoundNames:
+    """Binds the target, and the relations in the condition, in the session's current schema."""
     target = binder.table(statement.table_parts)
     return BoundNames(target=target, relations=binder.relations(statement.rows.query.relations, binder.state.current))
 
 
 def bind_update(statement: Update, binder: Binder) -> BoundNames:
+    """Binds the target, then the relations in the query for rows and in the query for values, in this order."""
     target = binder.table(statement.table_parts)
     named = (*statement.rows.query.relations, *statement.values.query.relations)
     return BoundNames(target=target, relations=binder.relations(named, binder.state.current))

@@ -93,6 +93,10 @@ class Labels:
         del self._open[name]
 
     def ensure_may_jump(self, word: str, label: str) -> None:
+        """Checks the label after `word`, LEAVE or ITERATE.
+
+        Raises `UnknownLabel`, or `IterateInBlock` if ITERATE names a label that is not a loop's.
+        """
         is_loop = self._open.get(label)
         if is_loop is None:
             raise UnknownLabel(label, word)

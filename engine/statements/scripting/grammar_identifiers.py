@@ -38,7 +38,7 @@ class _Clause:
 
     @property
     def literal(self) -> str | None:
-        """The name, if the expression is a string; adjacent strings are concatenated."""
+        """Returns the name, if the expression is a string; adjacent strings are concatenated."""
         if not self.tokens or any(token.token_type not in _STRINGS for token in self.tokens):
             return None
         return "".join(token.text for token in self.tokens)

@@ -97,6 +97,10 @@ _COLUMNS = {
 
 
 def answer_tokens(plan: TokenPlan, store: TokenStore | None) -> Outcome:
+    """Executes a token statement for the plan's identity.
+
+    Only CREATE TOKEN returns the token itself. Raises if the server stores no tokens (`store` None).
+    """
     statement = cast(TokenStatement, plan.statement)  # only this family creates the plan
     match statement:
         case CreateToken(comment=comment, lifetime_s=lifetime_s, is_read_only=is_read_only):

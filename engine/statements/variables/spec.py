@@ -93,6 +93,8 @@ def assign_variables(assignment: Assignment) -> Outcome:
 
 
 def drop_variable(plan: DropVariablePlan) -> Outcome:
+    """Returns the change of the session's state. It raises `VariableNotFound`, except with IF EXISTS."""
+
     def change(state: SessionState) -> SessionState:
         if plan.name not in state.variables.variables and not plan.if_exists:
             raise VariableNotFound(qualified_name(SESSION, plan.name))

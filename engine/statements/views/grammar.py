@@ -171,6 +171,7 @@ def _take_view_columns(cursor: Cursor) -> tuple[ViewColumn, ...]:
 
 
 def parse_drop_view(cursor: Cursor) -> DropView:
+    """Parses the text after DROP VIEW: `[IF EXISTS] v`."""
     if_exists = take_if_exists(cursor)
     return DropView(view_parts=read_table(cursor), if_exists=if_exists)
 

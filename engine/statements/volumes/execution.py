@@ -36,6 +36,7 @@ _STAGING = {"operation": STRING, "presignedUrl": STRING, "headers": STRING_MAP}
 
 
 def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolume) -> Outcome:
+    """Returns rows in Databricks' columns. A volume's location is NULL for a principal who may not see it."""
     match statement:
         case ShowVolumes(schema_parts=parts, pattern=pattern):
             schema = SchemaName.from_parts(parts, bound.state.catalog) if parts else bound.state.current

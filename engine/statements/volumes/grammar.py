@@ -49,11 +49,13 @@ def parse_create_volume(cursor: Cursor, *, external: bool = False) -> CreateVolu
 
 
 def parse_drop_volume(cursor: Cursor) -> DropVolume:
+    """Parses the text after DROP VOLUME: `[IF EXISTS] v`."""
     if_exists = take_if_exists(cursor)
     return DropVolume(volume_parts=read_table(cursor), if_exists=if_exists)
 
 
 def parse_alter_volume(cursor: Cursor) -> RenameVolume | AlterOwner | AlterTags:
+    """Parses the text after ALTER VOLUME: `v RENAME TO w`, or a change of its owner or tags."""
     ahead = cursor.copy()
     volume = read_table(ahead)
     if not ahead.take("RENAME", "TO"):
@@ -71,6 +73,7 @@ def parse_put(cursor: Cursor) -> ChangeFile:
 
 
 def parse_remove(cursor: Cursor) -> ChangeFile:
+    """Parses the text after REMOVE: `'path'`."""
     return ChangeFile(operation=FileOperation.REMOVE, path=cursor.read_string())
 
 
@@ -105,6 +108,7 @@ def _read_local(cursor: Cursor) -> str:
 
 
 def show_volumes(cursor: Cursor) -> ShowVolumes:
+    """Parses the text after SHOW VOLUMES: `[FROM | IN s] [[LIKE] 'pattern']`."""
     return ShowVolumes(schema_parts=take_schema(cursor), pattern=take_pattern(cursor))
 
 

@@ -67,6 +67,7 @@ def plan_volume(bound: BoundStatement, statement: VolumeDefinition) -> CatalogPl
 
 
 def plan_file(bound: BoundStatement, statement: FileStatement) -> FilePlan:
+    """Plans access to a file. The location is that of the path's volume, to which binding resolved the path."""
     entry = bound.securable
     assert isinstance(entry, VolumeEntry)
     path = parse_volume_path(statement.path)

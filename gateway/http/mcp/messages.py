@@ -41,7 +41,9 @@ RequestId = str | int
 class Headers(Protocol):
     """The headers of a request, by name in any case."""
 
-    def get(self, name: str, /) -> str | None: ...
+    def get(self, name: str, /) -> str | None:
+        """Returns the header's value; None if it is missing."""
+        ...
 
 
 class Code(IntEnum):
@@ -75,6 +77,7 @@ class MessageRefused(Exception):
         return HTTPStatus.BAD_REQUEST
 
     def body(self) -> dict[str, object]:
+        """Returns the JSON-RPC error response."""
         error: dict[str, object] = {"code": int(self.code), "message": self.text}
         if self.data is not None:
             error["data"] = self.data
@@ -91,6 +94,7 @@ class Message:
     is_modern: bool
 
     def refused(self, code: Code, text: str) -> MessageRefused:
+        """Returns the error for this message, with its id and era."""
         error = MessageRefused(code, text)
         error.request_id, error.is_modern = self.request_id, self.is_modern
         return error

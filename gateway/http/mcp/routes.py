@@ -63,6 +63,7 @@ _SESSION_MAX = 128
 
 
 def mcp_blueprint(api: StatementApi, settings: McpSection) -> Blueprint:
+    """Returns the routes below `/api/2.0/mcp`: tools for SQL, and for the functions of a schema or a single one."""
     routes = Blueprint("mcp", __name__)
     runner = Runner(api=api, rows_max=settings.rows_max, bytes_max=settings.bytes_max)
     server = _Server(api, may_write=settings.mode is McpMode.READ_WRITE)

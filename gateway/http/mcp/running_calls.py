@@ -31,6 +31,7 @@ class Call:
             operation.cancel()
 
     def cancel(self) -> None:
+        """Cancels the call's statement, or the one that is attached later."""
         with self._lock:
             self._is_cancelled, operation = True, self._operation
         if operation is not None:
@@ -61,5 +62,6 @@ class RunningCalls:
                     del self._calls[key]
 
     def find(self, key: Hashable) -> Call | None:
+        """Returns the call in flight; None if it has ended."""
         with self._lock:
             return self._calls.get(key)

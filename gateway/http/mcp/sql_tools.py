@@ -145,6 +145,7 @@ def _table(arguments: RequestObject) -> tuple[str, str, str]:
 
 
 def required_text(arguments: RequestObject, name: str) -> str:
+    """Returns a string argument. Raises `InvalidField` if it is missing or empty."""
     text = arguments.text(name)
     if not text:
         raise arguments.wrong(name, "must be given and not be empty")
@@ -152,6 +153,7 @@ def required_text(arguments: RequestObject, name: str) -> str:
 
 
 def bounded_number(arguments: RequestObject, name: str, *, default: int, most: int, least: int = 1) -> int:
+    """Returns an integer argument from `least` to `most`; `default` if it is missing. Raises `InvalidField`."""
     found = arguments.whole_number(name, least=least)
     if found is not None and found > most:
         raise arguments.wrong(name, f"must be a whole number from {least} to {most}")
@@ -159,4 +161,5 @@ def bounded_number(arguments: RequestObject, name: str, *, default: int, most: i
 
 
 def wait_of(arguments: RequestObject) -> float:
+    """Returns the argument `wait_seconds`, how long the call waits for the statement."""
     return float(bounded_number(arguments, "wait_seconds", default=WAIT_DEFAULT_S, most=int(WAIT_MAX_S), least=0))

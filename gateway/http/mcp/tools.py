@@ -146,7 +146,9 @@ class ToolSet(Protocol):
         """Returns a page of tools, and the cursor of the next one."""
         ...
 
-    def find(self, name: str, call: Call) -> BoundTool | None: ...
+    def find(self, name: str, call: Call) -> BoundTool | None:
+        """Returns the tool with this name; None if the user has no such tool."""
+        ...
 
 
 def _statement_arguments(rows_max: int) -> dict[str, Schema]:

@@ -21,10 +21,14 @@ class Change(Protocol):
     """The change to commit; without updates nothing is committed."""
 
     @property
-    def requirements(self) -> Sequence[Requirement]: ...
+    def requirements(self) -> Sequence[Requirement]:
+        """Returns the conditions on the newest version (Iceberg REST specification, `TableRequirement`)."""
+        ...
 
     @property
-    def updates(self) -> Sequence[Update]: ...
+    def updates(self) -> Sequence[Update]:
+        """Returns the metadata updates, in order; empty for no commit (Iceberg REST specification, `TableUpdate`)."""
+        ...
 
 
 DecidedChange = TypeVar("DecidedChange", bound=Change)

@@ -101,4 +101,5 @@ def _delete_files(snapshot: IcebergSnapshot) -> npt.NDArray[np.int64]:
 
 
 def files_at(snapshot: IcebergSnapshot, positions: Positions) -> pa.Table:
+    """Returns the snapshot's data files at these row positions of its `files`, in the order of `positions`."""
     return snapshot.files.take(pa.array(positions))

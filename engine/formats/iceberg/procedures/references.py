@@ -72,6 +72,7 @@ def branch_move(metadata: TableMetadata, branch: str, snapshot_id: int) -> Refer
 
 
 def same_table_requirements(metadata: TableMetadata) -> tuple[Requirement, ...]:
+    """Returns the requirement that the table is still the same; none for a v1 table without a UUID."""
     return () if metadata.table_uuid is None else (AssertTableUuid(metadata.table_uuid),)
 
 
@@ -84,6 +85,7 @@ def snapshot_of(metadata: TableMetadata, snapshot_id: int, table: str) -> Snapsh
 
 
 def current_of(metadata: TableMetadata) -> SnapshotInfo | None:
+    """Returns the current snapshot's metadata; None for a table without snapshots."""
     return None if metadata.current_snapshot_id is None else metadata.snapshots[metadata.current_snapshot_id]
 
 
@@ -94,6 +96,7 @@ def ancestors_of(metadata: TableMetadata, snapshot_id: int | None, table: str) -
 
 
 def is_ancestor(metadata: TableMetadata, snapshot_id: int, of: int) -> bool:
+    """Returns True if `snapshot_id` is the snapshot `of`, or one of its ancestors."""
     return any(each.snapshot_id == snapshot_id for each in ancestry(metadata, metadata.snapshots.get(of)))
 
 

@@ -47,6 +47,10 @@ class IcebergWriter:
 
     @contextmanager
     def write(self, plan: FormatPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
+        """Executes an Iceberg plan within the block; see `FormatWriter`.
+
+        Procedures that remove files hold the table's file lock.
+        """
         own = cast(IcebergPlan, plan.own)
         match own:
             case CallPlan():
