@@ -69,7 +69,7 @@ class Tokens:
         token = f"{_TOKEN_PREFIX}{secrets.token_urlsafe(32)}"
         with self._lock:
             own = [key for key, one in self._found.items() if one.identity.owner == identity.owner]
-            for key in own[: len(own) + 1 - _TOKENS_PER_USER_MAX]:
+            for key in own[: max(0, len(own) + 1 - _TOKENS_PER_USER_MAX)]:
                 del self._found[key]
             while len(self._found) >= _TOKENS_MAX:
                 self._found.popitem(last=False)

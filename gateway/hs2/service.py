@@ -176,8 +176,10 @@ class Client:
     def awaiting(self, operation: Operation) -> Iterator[None]:
         """Records within the block that the client waits for the statement, which then ends if it disconnects."""
         self.awaited = operation
-        yield
-        self.awaited = None
+        try:
+            yield
+        finally:
+            self.awaited = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from catalog.conditions import AuthenticationFailed
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.exchange import Accepted, Mechanism
 from gateway.authenticators.peer import Peer
+from gateway.flight.log_ins import _TOKENS_PER_USER_MAX, Tokens
 from gateway.process.tls import TlsFiles, TlsServer
 from tests.certificates import make_certificate
 from tests.gateway.flight.lab import Lab, basic_header, query_info, rows_of
@@ -221,3 +222,14 @@ def test_connection_that_is_no_tls_ends(tmp_path: Path, users: Users) -> None:
             assert one.selected_alpn_protocol() == "h2"
     finally:
         lab.close()
+
+
+def test_tokens_of_a_user_are_dropped_from_the_oldest_beyond_the_limit() -> None:
+    tokens, ann = Tokens(), Identity("ann")
+    other = tokens.issue(Identity("ben"))
+    issued = [tokens.issue(ann) for _ in range(_TOKENS_PER_USER_MAX)]
+    assert {tokens.find(token).identity.principal for token in issued} == {"ann"}
+    newest = tokens.issue(ann)
+    with pytest.raises(AuthenticationFailed):
+        tokens.find(issued[0])
+    assert [tokens.find(token).identity.principal for token in (issued[1], newest, other)] == ["ann", "ann", "ben"]

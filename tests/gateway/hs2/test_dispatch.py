@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from thrift.Thrift import TApplicationException
 
+from engine.runtime.identity import Identity
 from gateway.authenticators.peer import Peer
 from gateway.hs2.dispatch import RPCS, Dispatcher
 from gateway.hs2.gen import TCLIService
@@ -61,3 +62,12 @@ def test_a_malformed_body_is_an_exception_and_the_connection_lives(client: Thrif
     error.read(client._iprot)
     assert (kind, sequence, error.type) == (3, 5, TApplicationException.PROTOCOL_ERROR)
     assert open_session(client)
+
+
+def test_client_awaits_no_statement_after_an_error(lab: Lab) -> None:
+    operation = lab.registry.open_session(Identity("ann")).execute("SELECT 1")
+    client = Client(Peer("127.0.0.1"))
+    with pytest.raises(ZeroDivisionError), client.awaiting(operation):
+        assert client.awaited is operation
+        raise ZeroDivisionError
+    assert client.awaited is None
