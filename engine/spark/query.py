@@ -433,7 +433,7 @@ def _tell_lineage(read: LineageReader, lineage_text: str | None, plan: ReadPlan,
 
 def _field(column: QueryColumn) -> dict[str, object]:
     """Returns a column as a field of a schema in Spark's JSON."""
-    metadata = {} if column.comment is None else {"comment": column.comment}
+    metadata = dict(column.metadata)
     return {"name": column.name, "type": column.json_type, "nullable": column.is_nullable, "metadata": metadata}
 
 

@@ -7,6 +7,7 @@ import json
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -306,6 +307,15 @@ ATTACKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
         lambda: local(schema(metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(3)"})), "UNSUPPORTED_PLAN",
         lambda: local(schema(metadata={"comment": "x"})),
     ),
+    "default in metadata": (
+        lambda: alias('{"CURRENT_DEFAULT": "1"}'), "UNSUPPORTED_PLAN", lambda: alias('{"DEFAULT": "1"}')
+    ),
+    "hidden column in metadata": (
+        lambda: alias('{"max": 1, "__metadata_col": true}'), "UNSUPPORTED_PLAN", lambda: alias('{"max": 1}')
+    ),
+    "comment that is no text": (
+        lambda: alias('{"comment": 1}'), "UNSUPPORTED_PLAN", lambda: alias('{"comment": "1"}')
+    ),
     "metadata of the gateway": (
         lambda: alias('{"gateway.read": true}'), "UNSUPPORTED_PLAN", lambda: alias('{"comment": "x"}')
     ),
@@ -506,6 +516,18 @@ def test_local_rows_in_other_forms_are_rejected(people: People) -> None:
     assert rows(people, "ann", local_rows(stream(pa.array(["x"])))) == [("x",)]
     for content in (b"x", b"\xff" * 100, stream(TEXTS)[:-600]):
         assert condition(people, "ann", local_rows(content)) == "UNSUPPORTED_PLAN"
+
+
+def test_local_decimals_have_at_most_the_digits_of_their_type(people: People) -> None:
+    full = pa.array([Decimal("99.99"), None, Decimal("-99.99"), Decimal("0.00")], pa.decimal128(4, 2))
+    lists = pa.array([[value] for value in full.to_pylist()], pa.list_(full.type))
+    for column in (full, lists):
+        assert rows(people, "ann", local_rows(stream(column))) == [(value,) for value in column.to_pylist()]
+    data = full.buffers()[1].to_pybytes()
+    wide = stream(full).replace(data, data[:16] + (10_000).to_bytes(16, "little") + data[32:])
+    assert rows(people, "ann", local_rows(wide)) == [(value,) for value in full.to_pylist()]  # the row is NULL
+    wrong = stream(full).replace(data, (10_000).to_bytes(16, "little") + data[16:])
+    assert condition(people, "ann", local_rows(wrong)) == "UNSUPPORTED_PLAN"
 
 
 def test_compressed_local_rows_are_rejected(people: People) -> None:

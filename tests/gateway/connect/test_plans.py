@@ -10,6 +10,7 @@ import pytest
 import zstandard
 from pyspark.sql.connect.column import Column
 from pyspark.sql.connect.plan import SQL, Filter, LogicalPlan, Project, Range, Read
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid, ConnectPlanUnreadable
 from engine.runtime.dataframe import DataFramePlan
@@ -40,6 +41,20 @@ def _table(name: str, **options: str) -> pb2.Relation:
     return pb2.Relation(read=pb2.Read(named_table=pb2.Read.NamedTable(unparsed_identifier=name, options=options)))
 
 
+def _typed_source(schema: str) -> pb2.Relation:
+    relation = _data_source("json", "/l/f.json")
+    relation.read.data_source.schema = schema
+    return relation
+
+
+# A `StructType` that a client sends as JSON.
+_JSON_SCHEMA = (
+    StructType()
+    .add("a b", IntegerType(), nullable=False)
+    .add("s", StructType().add("x", ArrayType(StringType()), nullable=False))
+    .json()
+)
+
 READS = {
     "table": (_table("c.s.t"), "SELECT * FROM `c`.`s`.`t`"),
     "quoted name": (_table("`a.b`.`c``d`"), "SELECT * FROM `a.b`.`c``d`"),
@@ -53,6 +68,14 @@ READS = {
     "path with version": (
         _data_source("iceberg", "/l/t", versionasof="7"),
         "SELECT * FROM iceberg.`/l/t` VERSION AS OF 7",
+    ),
+    "schema in DDL": (
+        _typed_source("a INT, b STRING"),
+        "SELECT * FROM read_files('/l/f.json', format => 'json', schema => 'a INT, b STRING')",
+    ),
+    "schema in JSON": (
+        _typed_source(_JSON_SCHEMA),
+        "SELECT * FROM read_files('/l/f.json', format => 'json', schema => '`a b` int, `s` struct<`x` array<string>>')",
     ),
     "files": (
         _data_source("csv", "/l/it's.csv", header="true"),
@@ -91,6 +114,12 @@ def test_read_that_is_not_allowed_is_rejected_by_name(case: str) -> None:
     relation, name = REJECTED_READS[case]
     with pytest.raises(ConnectFeatureNotSupported, match=name):
         query_of(relation)
+
+
+@pytest.mark.parametrize("schema", ["{", '{"type": "struct"}', '{"type": "array"}', '{"fields": 1, "type": "struct"}'])
+def test_schema_of_a_reader_that_is_no_json_is_invalid(schema: str) -> None:
+    with pytest.raises(ConnectPlanInvalid, match="schema"):
+        query_of(_typed_source(schema))
 
 
 @pytest.mark.parametrize("name", ["", " ", "a.", ".a", "a..b", "a b", "`a", "a;b c", "`a`b"])
