@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import assert_never
 
 from catalog.catalog import Catalog
@@ -561,6 +562,7 @@ class LakeSession:
             identity=request.identity,
             scopes=scopes,
             shows_materialized=request.shows_materialized,
+            values=MappingProxyType({**self._state.values, **request.settings}),
         )
         context = ExecutionContext(
             request=request, state=before, sources=self._sources, executor=self._executor, parameters=parameters

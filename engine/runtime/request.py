@@ -66,6 +66,7 @@ class StatementRequest:
     - `variables`: the session variables that are visible to the queries.
     - `block`: the transaction block to which the statement belongs; a change is committed at the block's end.
     - `spooled_rows`: rows of the client that the statement's text reads by their names.
+    - `settings`: values of session settings for this statement only, which the engine reads (not Spark).
     - `shows_materialized`: SHOW VIEWS has Databricks' column `isMaterialized`.
 
     Callbacks:
@@ -110,6 +111,7 @@ class StatementRequest:
     caches_results: bool = True
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
+    settings: Mapping[str, str] = field(default_factory=dict)
     shows_materialized: bool = False
     block: TransactionBlock | None = None
     spooled_rows: Sequence[SpooledRows] = ()

@@ -28,6 +28,7 @@ from engine.statements.show.statement import (
     ShowViews,
 )
 from engine.statements.views.statement import DropView
+from gateway.connect.cached_frames import DEFAULT_LEVEL, CachedFrames
 from gateway.connect.inputs import name_parts, quote_name, text_literal
 from gateway.connect.proto import pb2
 from gateway.connect.types import ddl_columns
@@ -66,6 +67,7 @@ class CatalogCalls:
 
     session: Session
     is_active: Callable[[], bool]
+    cached: CachedFrames
 
     def answer(self, call: pb2.Catalog) -> ResultStream:
         """Returns a call's rows. Raises `ConnectFeatureNotSupported`, and the errors of its statements."""
@@ -202,12 +204,29 @@ class CatalogCalls:
         return _flag(self._is_built_in(call) or self._finds(lambda: self._rows_of_text(text)))
 
     def is_cached(self, call: pb2.IsCached) -> ResultStream:
-        self._rows(DescribeTable(table_parts=name_parts(call.table_name)))
-        return _flag(False)
+        return _flag(self._cache_key(call.table_name) in self.cached)
+
+    def cache_table(self, call: pb2.CacheTable) -> ResultStream:
+        level = call.storage_level if call.HasField("storage_level") else DEFAULT_LEVEL
+        self.cached.add(self._cache_key(call.table_name), level)
+        return _nothing()
+
+    def uncache_table(self, call: pb2.UncacheTable) -> ResultStream:
+        self.cached.remove(self._cache_key(call.table_name))
+        return _nothing()
+
+    def clear_cache(self, _: pb2.ClearCache) -> ResultStream:
+        self.cached.clear()
+        return _nothing()
 
     def without_effect(self, _: object) -> ResultStream:
-        """Accepts a call about caches: results and columns are cached by the server."""
+        """Accepts a call about files: the server reads the newest ones."""
         return _nothing()
+
+    def _cache_key(self, name: str) -> str:
+        """Returns the full name of a table or a view. Raises the error of one that is not visible."""
+        found, catalog, namespace, *_ = self._table(name_parts(name))
+        return repr((catalog, namespace, found))
 
     # ------------------------------------------------------------------------------------------------------ helpers
 
@@ -349,13 +368,13 @@ def _nothing() -> ResultStream:
 
 
 _Method = Callable[[CatalogCalls, Any], ResultStream]
-_NO_EFFECT = ("cache_table", "uncache_table", "clear_cache", "recover_partitions", "refresh_by_path")
+_NO_EFFECT = ("recover_partitions", "refresh_by_path")
 _NAMES = (
     "current_catalog current_database set_current_catalog set_current_database list_catalogs list_databases "
     "get_database database_exists create_database drop_database list_tables list_views get_table table_exists "
     "list_columns create_table drop_table truncate_table analyze_table list_partitions get_table_properties "
     "get_create_table_string refresh_table drop_temp_view drop_global_temp_view drop_view list_functions get_function "
-    "function_exists is_cached"
+    "function_exists is_cached cache_table uncache_table clear_cache"
 ).split()
 _CALLS: Mapping[str, _Method] = {
     **{name: getattr(CatalogCalls, name) for name in _NAMES},

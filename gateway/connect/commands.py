@@ -20,6 +20,7 @@ from engine.sql.query.dataframes import dataframe_query
 from engine.sql.query.source_text import GeneratedText
 from engine.statements.describe.statement import DescribeQuery, DescribeTable
 from engine.statements.views.statement import CreateView, DropView
+from gateway.connect.cached_frames import CachedFrames
 from gateway.connect.catalog_calls import CatalogCalls
 from gateway.connect.computed import computed
 from gateway.connect.delta_details import with_details
@@ -32,7 +33,7 @@ from gateway.connect.rows import last_rows
 from gateway.connect.shown import Show, shown_result
 from gateway.connect.writes import Write, merge_text, write_of, write_v2_of
 from gateway.sessions.operation import Operation
-from gateway.sessions.requested import WantedResult
+from gateway.sessions.requested import ALL_ROWS, WantedResult
 from gateway.sessions.session import Session
 from gateway.sessions.waiting import run_call
 
@@ -48,6 +49,7 @@ class Statements:
     session: Session
     chunk_bytes: int | None
     is_active: Callable[[], bool]
+    cached: CachedFrames
 
     def start(self, operation: pb2.Relation | pb2.Command) -> Started:
         """Starts the operation of a plan. Raises `ConnectFeatureNotSupported`, `ConnectPlanInvalid`, and the errors of
@@ -92,7 +94,7 @@ class Statements:
                 number = relation.tail.limit
                 return self._execute(query_of(relation.tail.input), WantedResult(), partial(last_rows, number)), rows
             case "catalog":
-                stream = CatalogCalls(self.session, self.is_active).answer(relation.catalog)
+                stream = CatalogCalls(self.session, self.is_active, self.cached).answer(relation.catalog)
                 return self.session.answer(f"Catalog.{relation.catalog.WhichOneof('cat_type')}", stream), rows
             case "extension" if (path := checked_path(relation.extension)) is not None:
                 stream = small_result({"is_delta_table": BOOLEAN}, [(self._exists(f"delta.{quote(path)}"),)])
@@ -135,7 +137,8 @@ class Statements:
 
     def _write(self, write: Write, relation: pb2.Relation) -> Started:
         exists = not write.depends_on_existence or self._exists(write.target)
-        return self._with_source(relation, lambda source: write.text(source, exists=exists)), Nothing()
+        wanted = WantedResult(settings=write.settings)
+        return self._with_source(relation, lambda source: write.text(source, exists=exists), wanted), Nothing()
 
     def _exists(self, target: str) -> bool:
         try:
@@ -147,7 +150,7 @@ class Statements:
         return True
 
     def _with_source(
-        self, relation: pb2.Relation, text_of: Callable[[str], str], *, has_counts: bool = False
+        self, relation: pb2.Relation, text_of: Callable[[str], str], wanted: WantedResult = ALL_ROWS
     ) -> Operation:
         """Starts a statement that reads a DataFrame by the name of a temporary view."""
         name = f"{_SOURCE}{uuid.uuid4().hex}"
@@ -155,8 +158,8 @@ class Statements:
         view = CreateView(view_parts=(name,), query=dataframe_query(plan), frame=plan, temporary=True)
         run_call(self.session, view, self.is_active)
         try:
-            wanted = WantedResult(has_counts=has_counts)
-            operation = self._execute(Query(GeneratedText(text_of(quote(name)))), wanted, whole if has_counts else None)
+            query = Query(GeneratedText(text_of(quote(name))))
+            operation = self._execute(query, wanted, whole if wanted.has_counts else None)
         except BaseException:
             self._drop_view(name)
             raise
@@ -175,7 +178,7 @@ class Statements:
             return self._with_source(
                 with_details(change.source, self.session, self.is_active),
                 lambda source: f"{change.text}{source}{change.rest}",
-                has_counts=True,
+                WantedResult(has_counts=True),
             )
         if change.returned is None:
             return self._execute(Query(GeneratedText(change.text)), WantedResult(has_counts=True), whole)

@@ -116,7 +116,7 @@ class Service:
 
     def analyze_plan(self, request: pb2.AnalyzePlanRequest, call: Call) -> pb2.AnalyzePlanResponse:
         client = self._session(request, call)
-        return _identified(Analysis(client.session, call.is_active).answer(request), client)
+        return _identified(Analysis(client.session, call.is_active, client.cached).answer(request), client)
 
     def config(self, request: pb2.ConfigRequest, call: Call) -> pb2.ConfigResponse:
         client = self._session(request, call)
@@ -170,7 +170,7 @@ class Service:
             self._starting.add(key)
         try:
             options = _Options.of(request)
-            statements = Statements(client.session, options.chunk_bytes, call.is_active)
+            statements = Statements(client.session, options.chunk_bytes, call.is_active, client.cached)
             operation, reply = statements.start(operation_of(request.plan))
             execution = Execution(
                 operation_id,
