@@ -7,9 +7,9 @@ session has while the statement runs, so that rights, filters and masks apply as
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
@@ -26,7 +26,7 @@ from gateway.connect.computed import computed
 from gateway.connect.delta_details import with_details
 from gateway.connect.delta_tables import Change, checked_path, delta_change, delta_command
 from gateway.connect.inputs import name_parts, sql_input
-from gateway.connect.plans import Query, described_query, is_query, plan_of, query_of
+from gateway.connect.plans import Query, described_query, is_query, observes, plan_of, query_of
 from gateway.connect.proto import pb2
 from gateway.connect.replies import Nothing, Reply, Rows, SqlResult
 from gateway.connect.rows import last_rows
@@ -39,6 +39,7 @@ from gateway.sessions.waiting import run_call
 
 Started = tuple[Operation, Reply]
 _SOURCE = "connect_source_"
+_OBSERVE_ADVICE = "Observe rows of a query or of a write."
 _NOT_FOUND = ("42P01", "42704", "42P08")
 
 
@@ -50,6 +51,9 @@ class Statements:
     chunk_bytes: int | None
     is_active: Callable[[], bool]
     cached: CachedFrames
+    # Metrics of `observe` in the plan, when the operation has ended.
+    observed: list[pb2.ExecutePlanResponse.ObservedMetrics] = field(default_factory=list)
+    observes: bool = False
 
     def start(self, operation: pb2.Relation | pb2.Command) -> Started:
         """Starts the operation of a plan. Raises `ConnectFeatureNotSupported`, `ConnectPlanInvalid`, and the errors of
@@ -57,9 +61,15 @@ class Statements:
         """
         operation = with_details(operation, self.session, self.is_active)
         operation = computed(operation, self.session, self.is_active)
+        statements = replace(self, observes=observes(operation))
         if isinstance(operation, pb2.Relation):
-            return self._rows(operation)
+            return statements._rows(operation)
+        return statements._command(operation)
+
+    def _command(self, operation: pb2.Command) -> Started:
         kind = operation.WhichOneof("command_type")
+        if self.observes and kind not in ("sql_command", "write_operation", "write_operation_v2"):
+            raise ConnectFeatureNotSupported(f"observe in the command {kind}", _OBSERVE_ADVICE)
         match kind:
             case "sql_command":
                 return self._sql(operation.sql_command)
@@ -175,6 +185,8 @@ class Statements:
     def _change(self, change: Change) -> Operation:
         """Starts a change by `DeltaTable`, whose client reads the row counts."""
         if change.source is not None:
+            if observes(change.source):  # its message is within an extension
+                raise ConnectFeatureNotSupported("observe in a DeltaTable's merge", _OBSERVE_ADVICE)
             return self._with_source(
                 with_details(change.source, self.session, self.is_active),
                 lambda source: f"{change.text}{source}{change.rest}",
@@ -195,7 +207,13 @@ class Statements:
     def _execute(
         self, query: Query, wanted: WantedResult, through: Callable[[ResultStream], ResultStream] | None = None
     ) -> Operation:
+        if self.observes:
+            wanted = replace(wanted, within=lambda request: replace(request, on_observed=self._observe))
         return self.session.execute(query.statement, parameters=query.parameters, wanted=wanted, through=through)
+
+    def _observe(self, metrics: Sequence[bytes]) -> None:
+        """Takes the metrics of the last run: a write may run again after a conflict."""
+        self.observed[:] = map(pb2.ExecutePlanResponse.ObservedMetrics.FromString, metrics)
 
 
 def whole(stream: ResultStream) -> ResultStream:

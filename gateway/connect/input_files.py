@@ -1,7 +1,7 @@
 """`df.inputFiles()`: the files of the tables and files that a plan reads, as the user may see them.
 
-Each is a query of `_metadata.file_path`, so that privileges, row filters and masks apply as to any query: files without
-a visible row are left out. Spark lists all files instead, also those that a plan does not read.
+Each is a query of `_metadata.file_path`, with its privileges. Views, and tables with a row filter or column masks, do
+not have that column; files without rows are left out.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from gateway.sessions.waiting import ended, rows_of
 
 _FILES = "SELECT DISTINCT _metadata.file_path AS file FROM "
 _NO_TABLE = "UNRESOLVED_COLUMN"
+_HIDDEN = "inputFiles of a view, a change feed, or a table with a row filter or column masks"
 _ADVICE = "Read the table by its name, or select _metadata.file_path in SQL."
 
 
 def input_files(relation: pb2.Relation, session: Session, is_active: Callable[[], bool]) -> list[str]:
-    """Returns the paths, each once. Raises `ConnectFeatureNotSupported` for a plan over a view or over a SQL text, and
-    the errors of the queries.
+    """Returns the paths, each once. Raises `ConnectFeatureNotSupported` for a plan over a view, a protected table or a
+    SQL text, and the errors of the queries.
     """
     files: set[str] = set()
     for one in plan_of(relation).inputs:
@@ -37,7 +38,7 @@ def input_files(relation: pb2.Relation, session: Session, is_active: Callable[[]
         except SqlError as error:
             if not error.condition.startswith(_NO_TABLE):
                 raise
-            raise ConnectFeatureNotSupported("inputFiles of a view or a change feed", _ADVICE) from error
+            raise ConnectFeatureNotSupported(_HIDDEN, _ADVICE) from error
     return sorted(files)
 
 

@@ -181,6 +181,7 @@ class Service:
                 tags=frozenset(request.tags[:_TAGS_MAX]),
                 is_reattachable=options.is_reattachable,
                 siblings=client.executions,
+                observed=statements.observed,
             )
             client.executions[operation_id] = execution
             self._record(execution)

@@ -16,6 +16,8 @@ from pyspark.errors.exceptions.base import (
     PySparkException,
     UnsupportedOperationException,
 )
+from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.observation import Observation
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import IntegerType, Row, StringType, StructType
 
@@ -291,3 +293,49 @@ def test_input_files_are_those_of_the_tables(spark: SparkSession) -> None:
 def _files(spark: SparkSession, table: str) -> list[str]:
     rows = spark.sql(f"SELECT DISTINCT _metadata.file_path AS path FROM {table}").collect()
     return sorted(row.path.replace("file:/", "file:///") for row in rows)
+
+
+ROWS = (F.count("*").alias("rows"), F.sum("id").alias("sum"))
+# Actions on a DataFrame of 1000 rows, each of which computes all of them once.
+ACTIONS: dict[str, Callable[[DataFrame], Any]] = {
+    "collected": lambda rows: rows.collect(),
+    "sorted": lambda rows: rows.orderBy(F.desc("id")).collect(),
+    "filtered": lambda rows: rows.filter("id > 990").collect(),
+    "joined": lambda rows: rows.join(rows.sparkSession.range(5), "id").collect(),
+    "aggregated": lambda rows: rows.groupBy(F.col("id") % 3).count().collect(),
+    "last rows": lambda rows: rows.tail(1),
+    "pandas": lambda rows: rows.toPandas(),
+    "created": lambda rows: rows.write.mode("overwrite").option("overwriteSchema", "true").saveAsTable("observed"),
+    "appended": lambda rows: rows.write.mode("append").saveAsTable("observed"),
+    "replaced": lambda rows: rows.write.mode("overwrite").option("replaceWhere", "id >= 0").saveAsTable("observed"),
+    "clustered": lambda rows: rows.write.mode("append").saveAsTable("observed_in_order"),
+}
+
+
+def test_metrics_are_observed_once_by_each_action(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE observed_in_order (id BIGINT) USING delta CLUSTER BY (id)")
+    for name, act in ACTIONS.items():
+        metrics = Observation()
+        act(spark.range(0, 1000, 1, 3).observe(metrics, *ROWS))
+        assert (name, metrics.get) == (name, {"rows": 1000, "sum": 499500})
+    assert spark.table("observed").count() == 1000
+
+
+def test_metrics_have_the_types_of_their_values(spark: SparkSession) -> None:
+    metrics, others = Observation("first"), Observation("second")
+    columns = "name", "s", "d", "none"
+    row = spark.sql("SELECT 'x' AS name, named_struct('q', array(1)) AS s, 1.50BD AS d, CAST(NULL AS INT) AS none")
+    observed = row.observe(metrics, *(F.max(name).alias(name) for name in columns)).filter("d > 2")
+    assert observed.observe(others, F.count("*").alias("n")).collect() == []
+    assert metrics.get == {"name": "x", "s": Row(q=[1]), "d": Decimal("1.50"), "none": None}
+    assert others.get == {"n": 0}
+
+
+def test_metrics_that_would_count_rows_again_are_rejected(spark: SparkSession) -> None:
+    observed = spark.range(3).observe("m", *ROWS)
+    with pytest.raises(UnsupportedOperationException, match="observe in the command create_dataframe_view"):
+        observed.createOrReplaceTempView("observed_rows")
+    with pytest.raises(UnsupportedOperationException, match="observe in the command merge_into_table_command"):
+        observed.mergeInto("observed", F.expr("observed.id = source.id")).whenNotMatched().insertAll().merge()
+    with pytest.raises(AnalysisException, match="INVALID_OBSERVED_METRICS"):
+        spark.range(3).observe("m", F.col("id").alias("x")).collect()

@@ -149,6 +149,39 @@ def test_functions_of_files_find_none_below_a_hidden_view(people: People) -> Non
     assert file.endswith(".parquet")
 
 
+def observed(people: People, who: str, frame: DataFramePlan) -> list[Any]:
+    """Returns the metrics of a DataFrame, as the literals' values."""
+    found: list[bytes] = []
+    request = StatementRequest(identity=people._lake.identity(who), on_observed=found.extend)
+    result = people._result(who, dataframe_query(frame), request)
+    list(result.batches())
+    result.close()
+    messages = [proto.ExecutePlanResponse.ObservedMetrics.FromString(one) for one in found]
+    literals = [value for message in messages for value in message.values]
+    return [getattr(value, value.WhichOneof("literal_type")) for value in literals]
+
+
+def test_observed_metrics_are_those_of_the_rows_of_the_user(people: People) -> None:
+    t = input_table()
+    metrics = F.count("*").alias("rows"), F.sum("amount").alias("sum"), F.min("n").alias("n")
+    for frame in (t.observe("m", *metrics), t.observe("m", *metrics).filter("amount < 0")):
+        assert observed(people, "ann", plan(frame, ORDERS)) == [4, 100, 0]
+        assert observed(people, "eve", plan(frame, ORDERS)) == [2, 30, -1]
+    failing = t.observe("m", F.max(F.lit(1) / (F.col("amount") - 30)).alias("x"))
+    assert observed(people, "eve", plan(failing, ORDERS)) == [-0.05]
+
+
+def test_observed_file_names_are_none_below_a_hidden_view(people: People) -> None:
+    frame = plan(input_table().observe("m", F.max(F.input_file_name()).alias("file")), "SELECT * FROM shop.large")
+    assert observed(people, "eve", frame) == [""]
+    (file,) = observed(people, "ann", frame)
+    assert file.endswith(".parquet")
+    positions = input_table().observe("m", F.max(F.monotonically_increasing_id()).alias("id"))
+    assert condition(people, "eve", plan(positions, ORDERS)) == condition(
+        people, "eve", plan(input_table().select(F.monotonically_increasing_id()), ORDERS)
+    )
+
+
 def test_filter_that_fails_on_rows_of_a_hidden_view_does_not_fail(people: People) -> None:
     frame = plan(input_table().filter(F.lit(1) / (F.col("n") - 7) > 0), "SELECT * FROM shop.large")
     assert rows(people, "eve", frame) == [(8,)]
@@ -368,6 +401,7 @@ ALLOWED_RELATIONS = {
     *(
         "aggregate",
         "as_of_join",
+        "collect_metrics",
         "deduplicate",
         "describe",
         "drop",

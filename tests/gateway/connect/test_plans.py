@@ -18,7 +18,7 @@ from engine.runtime.parameters import Parameter
 from engine.sql.query.source_text import position_in
 from gateway.connect.inputs import name_parts, quote_name
 from gateway.connect.literals import parameter_of
-from gateway.connect.plans import operation_of, query_of
+from gateway.connect.plans import observes, operation_of, query_of
 
 
 def _relation(plan: LogicalPlan) -> pb2.Relation:
@@ -167,6 +167,15 @@ def test_errors_have_positions_in_the_texts_of_users_only() -> None:
         assert (position_in(text, 7) is None) is is_generated
 
 
+def test_metrics_of_a_plan_are_found_at_any_depth() -> None:
+    observed = pb2.Relation(collect_metrics={"input": _table("t"), "name": "m"})
+    reference = pb2.Relation(subquery_alias={"input": observed, "alias": "df"})
+    text = pb2.Relation(with_relations={"root": {"sql": {"query": "SELECT * FROM df"}}, "references": [reference]})
+    assert observes(observed) and observes(pb2.Relation(limit={"input": observed})) and observes(text)
+    assert observes(pb2.Command(write_operation={"input": observed}))
+    assert not observes(_table("collect_metrics"))
+
+
 def test_ids_of_dataframes_survive() -> None:
     relation = _relation(Filter(Read("t"), F.col("id") > 1))
     relation.filter.input.common.plan_id = 42
@@ -189,7 +198,7 @@ ALLOWED_RELATIONS = _kinds("Relation", "rel_type") - {
     *("common_inline_user_defined_table_function", "common_inline_user_defined_data_source", "ml_relation"),
     *("extension", "unknown", "catalog", "show_string", "html_string", "with_watermark", "transpose"),
     *("cached_local_relation", "cached_remote_relation", "chunked_cached_local_relation"),
-    *("freq_items", "crosstab", "cov", "corr", "approx_quantile", "collect_metrics", "nearest_by_join", "parse", "zip"),
+    *("freq_items", "crosstab", "cov", "corr", "approx_quantile", "nearest_by_join", "parse", "zip"),
 }
 
 

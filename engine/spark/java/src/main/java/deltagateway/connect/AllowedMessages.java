@@ -48,11 +48,10 @@ final class AllowedMessages {
   private static final Set<String> MESSAGES =
       Stream.of(
               "Relation RelationCommon Aggregate Aggregate.GroupingSets Aggregate.Pivot AsOfJoin"
-                  + " Deduplicate Drop Filter Hint Join Join.JoinDataType LateralJoin Limit"
-                  + " LocalRelation NADrop NAFill NAReplace NAReplace.Replacement Offset Project"
-                  + " Range Repartition RepartitionByExpression Sample"
-                  + " SetOperation Sort StatDescribe StatSummary"
-                  + " SubqueryAlias Tail ToDF ToSchema Unpivot"
+                  + " CollectMetrics Deduplicate Drop Filter Hint Join Join.JoinDataType"
+                  + " LateralJoin Limit LocalRelation NADrop NAFill NAReplace NAReplace.Replacement"
+                  + " Offset Project Range Repartition RepartitionByExpression Sample SetOperation"
+                  + " Sort StatDescribe StatSummary SubqueryAlias Tail ToDF ToSchema Unpivot"
                   + " Unpivot.Values UnresolvedTableValuedFunction WithColumns WithColumnsRenamed"
                   + " WithColumnsRenamed.Rename WithColumnsRenamed.RenameColumnsMapEntry"
                   + " WithRelations",
@@ -87,8 +86,8 @@ final class AllowedMessages {
 
   /**
    * Keys of columns' metadata that neither Spark, nor tables, nor the gateway reads: keys with a
-   * meaning have a dot (`delta.identity.start`), underscores at the beginning (`__metadata_col`), or
-   * capital words (`CURRENT_DEFAULT`). `engine/types/schema.py` has the same rule.
+   * meaning have a dot (`delta.identity.start`), underscores at the beginning (`__metadata_col`),
+   * or capital words (`CURRENT_DEFAULT`). `engine/types/schema.py` has the same rule.
    */
   private static final Pattern USER_KEY =
       Pattern.compile("(?![A-Z]+_)[\\p{L}\\p{N}][^.\\p{Cntrl}]{0,199}");
