@@ -195,9 +195,11 @@ class CatalogCalls:
         return small_result(_FUNCTION, [_function(_first(row)) for row in self._rows(statement)])
 
     def get_function(self, call: pb2.GetFunction) -> ResultStream:
-        if not self._is_built_in(call):
-            self._rows_of_text(f"DESCRIBE FUNCTION {_quoted_function(call)}")
-        return small_result(_FUNCTION, [_function(call.function_name)])
+        if self._is_built_in(call):
+            return small_result(_FUNCTION, [_function(call.function_name)])
+        lines = map(_first, self._rows_of_text(f"DESCRIBE FUNCTION EXTENDED {_quoted_function(call)}"))
+        details = {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
+        return small_result(_FUNCTION, [_function(details["Function"], details.get("Comment"))])
 
     def function_exists(self, call: pb2.FunctionExists) -> ResultStream:
         text = f"DESCRIBE FUNCTION {_quoted_function(call)}"
@@ -219,8 +221,13 @@ class CatalogCalls:
         self.cached.clear()
         return _nothing()
 
-    def without_effect(self, _: object) -> ResultStream:
-        """Accepts a call about files: the server reads the newest ones."""
+    def recover_partitions(self, call: pb2.RecoverPartitions) -> ResultStream:
+        """Checks that the table exists: partitions of Delta and Iceberg are in the log."""
+        self._rows(DescribeTable(table_parts=name_parts(call.table_name)))
+        return _nothing()
+
+    def refresh_by_path(self, _: pb2.RefreshByPath) -> ResultStream:
+        """Does nothing: the server reads the newest files."""
         return _nothing()
 
     def _cache_key(self, name: str) -> str:
@@ -316,10 +323,10 @@ def _columns(described: list[Row]) -> tuple[list[Row], set[str], set[str]]:
     return columns, partitions, sections.get("# Clustering Information", set())
 
 
-def _function(name: str) -> tuple[object, ...]:
+def _function(name: str, description: str | None = None) -> tuple[object, ...]:
     parts = name_parts(name)
     catalog, namespace = (parts[0], list(parts[1:-1])) if len(parts) > 2 else (None, None)
-    return parts[-1], catalog, namespace, None, "", not namespace
+    return parts[-1], catalog, namespace, description, "", not namespace
 
 
 def _quoted_function(call: pb2.GetFunction) -> str:
@@ -368,16 +375,14 @@ def _nothing() -> ResultStream:
 
 
 _Method = Callable[[CatalogCalls, Any], ResultStream]
-_NO_EFFECT = ("recover_partitions", "refresh_by_path")
 _NAMES = (
     "current_catalog current_database set_current_catalog set_current_database list_catalogs list_databases "
     "get_database database_exists create_database drop_database list_tables list_views get_table table_exists "
     "list_columns create_table drop_table truncate_table analyze_table list_partitions get_table_properties "
     "get_create_table_string refresh_table drop_temp_view drop_global_temp_view drop_view list_functions get_function "
-    "function_exists is_cached cache_table uncache_table clear_cache"
+    "function_exists recover_partitions refresh_by_path is_cached cache_table uncache_table clear_cache"
 ).split()
 _CALLS: Mapping[str, _Method] = {
     **{name: getattr(CatalogCalls, name) for name in _NAMES},
-    **dict.fromkeys(_NO_EFFECT, CatalogCalls.without_effect),
     "create_external_table": CatalogCalls.create_table,
 }

@@ -258,10 +258,10 @@ def test_position_of_an_error_is_its_query_context(lab: Lab) -> None:
 
 def test_metrics_of_the_plan_arrive_with_its_end_and_again_after_reattaching(lab: Lab) -> None:
     metrics = pb2.ExecutePlanResponse.ObservedMetrics(name="m", keys=["n"], values=[{"long": 7}])
-    asked: list[bool] = []
+    receivers: list[bool] = []
 
     def answer(request: StatementRequest) -> ResultStream:
-        asked.append(request.on_observed is not None)
+        receivers.append(request.on_observed is not None)
         if request.on_observed is not None:
             request.on_observed([metrics.SerializeToString()])
         return rows(pa.table({"a": [1]}))(request)
@@ -282,7 +282,7 @@ def test_metrics_of_the_plan_arrive_with_its_end_and_again_after_reattaching(lab
         reattach.last_response_id = responses[-2].response_id
         for last in (responses[-1], *stub.ReattachExecute(reattach)):
             assert last.HasField("result_complete") and list(last.observed_metrics) == expected
-    assert asked == [True, False]
+    assert receivers == [True, False]
 
 
 def test_long_message_arrives_whole(lab: Lab) -> None:

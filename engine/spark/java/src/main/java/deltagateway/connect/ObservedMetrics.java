@@ -8,6 +8,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.connect.common.LiteralValueProtoConverter$;
+import org.apache.spark.sql.execution.CollectMetricsExec$;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.types.StructField;
 import scala.jdk.javaapi.CollectionConverters;
@@ -24,7 +25,7 @@ public final class ObservedMetrics {
   /** Returns an array of the protocol's messages in base64, after a plan has run. */
   public static String toJson(QueryExecution executed) {
     ArrayNode messages = StatementRequest.JSON.createArrayNode();
-    CollectionConverters.asJava(executed.observedMetrics())
+    CollectionConverters.asJava(CollectMetricsExec$.MODULE$.collect(executed.executedPlan()))
         .forEach((name, values) -> messages.add(encoded(name, values)));
     return messages.toString();
   }
