@@ -117,6 +117,8 @@ def _files_input(source: pb2.Read.DataSource) -> Input:
         return _table_input(f"{kind}.{quote(paths[0])}", options)
     for ignored in _IGNORED.get(kind, _NOT_CSV):
         options.pop(ignored, None)
+    if kind == "csv" and not source.schema:  # Spark's reader returns strings; read_files infers types
+        options.setdefault("inferschema", "false")
     arguments = [text_literal(paths[0]), f"format => {text_literal(kind)}"]
     if source.schema:
         arguments.append(f"schema => {text_literal(_columns(source.schema))}")

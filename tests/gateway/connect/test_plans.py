@@ -79,7 +79,7 @@ READS = {
     ),
     "files": (
         _data_source("csv", "/l/it's.csv", header="true"),
-        "SELECT * FROM read_files('/l/it\\'s.csv', format => 'csv', header => 'true')",
+        "SELECT * FROM read_files('/l/it\\'s.csv', format => 'csv', header => 'true', inferschema => 'false')",
     ),
     "files with options that the reader ignores": (
         _data_source("json", "/l/a.json", inferSchema="true"),
