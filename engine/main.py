@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import assert_never
 
 from catalog.catalog import Catalog
@@ -556,11 +557,13 @@ class LakeSession:
         self, statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter], request: StatementRequest
     ) -> Step:
         """Runs `statement` and applies its changes to the session and to the `scopes` that are visible to it."""
+        state = self._state
         before = replace(
-            self._state,
+            state,
             identity=request.identity,
             scopes=scopes,
             shows_materialized=request.shows_materialized,
+            values=MappingProxyType({**state.values, **request.settings}) if request.settings else state.values,
         )
         context = ExecutionContext(
             request=request, state=before, sources=self._sources, executor=self._executor, parameters=parameters

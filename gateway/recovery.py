@@ -236,6 +236,7 @@ def _requested(recorded: StatementRecorded) -> RequestedStatement:
             bytes_wanted=recorded.bytes_wanted,
             has_counts=recorded.has_counts,
             shows_materialized=recorded.shows_materialized,
+            settings=recorded.settings,
         ),
     )
 

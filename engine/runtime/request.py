@@ -66,6 +66,7 @@ class StatementRequest:
     - `variables`: the session variables that are visible to the queries.
     - `block`: the transaction block to which the statement belongs; a change is committed at the block's end.
     - `spooled_rows`: rows of the client that the statement's text reads by their names.
+    - `settings`: values of session settings for this statement only, which the engine reads (not Spark).
     - `shows_materialized`: SHOW VIEWS has Databricks' column `isMaterialized`.
 
     Callbacks:
@@ -84,6 +85,8 @@ class StatementRequest:
     - `on_staged(result)`: the result of a change that waits for the end of its block, before its commit.
     - `on_commit(commit)`: each table version that was committed.
     - `on_retry(reason)`: each attempt that failed and is repeated, after a conflict with another writer's commit.
+    - `on_observed(metrics)`: the metrics of `observe` in a DataFrame plan, each a `spark.connect` message, after each
+      query or write that has some. None: not reported.
     - `on_rights(differences)`: the privileges that a catalog change granted or revoked.
     - `on_files_requested(request)`: the files of a scan that a query requested, on any thread. None: not reported.
     - `on_jobs(jobs)`: the Spark jobs of each query. None: not reported.
@@ -110,6 +113,7 @@ class StatementRequest:
     caches_results: bool = True
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
+    settings: Mapping[str, str] = field(default_factory=dict)
     shows_materialized: bool = False
     block: TransactionBlock | None = None
     spooled_rows: Sequence[SpooledRows] = ()
@@ -125,6 +129,7 @@ class StatementRequest:
     on_retry: Callable[[RetryReason], None] = _ignore
     on_files_requested: Callable[[FileListRequest], None] | None = None
     on_jobs: Callable[[Sequence[SparkJob]], None] | None = None
+    on_observed: Callable[[Sequence[bytes]], None] | None = None
     on_rights: Callable[[Sequence[RightDifference]], None] = _ignore
     stage: Callable[[FileTransfer], str] | None = None
 

@@ -17,6 +17,7 @@ from engine.planning.plans.reads import QueryColumn
 from engine.runtime.results import Repeatable, ResultStream, sql_field
 from engine.spark.record_batches import RecordBatches, Segment
 from engine.spool.spool import Spool
+from engine.types.schema import user_metadata
 
 # Receives step durations in ms, and counts of rules.
 OnWork = Callable[[Mapping[str, float], Mapping[str, int]], None]
@@ -42,7 +43,14 @@ def read_columns(frame: bytes) -> list[QueryColumn]:
     """Returns a response's columns."""
     header, _ = read_answer(frame)
     return [
-        QueryColumn(column["name"], column["ddl"], column["comment"], column["type"], is_nullable=column["nullable"])
+        QueryColumn(
+            column["name"],
+            column["ddl"],
+            column["comment"],
+            column["type"],
+            is_nullable=column["nullable"],
+            metadata=user_metadata(column["metadata"]),
+        )
         for column in header["columns"]
     ]
 

@@ -21,6 +21,7 @@ import logging
 import os
 import shutil
 import threading
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -400,6 +401,8 @@ class ExecSession:
                 data["reports_lineage"] = lineage is not None
                 answer = call.make(session, json.dumps(data))
                 disk.release()
+                if request.on_observed is not None:  # before the reader of a streaming result can see its end
+                    _tell_observed(session.observed(request.statement_id), request.on_observed)
                 result = call.read(answer)
                 request.profile.add_plans(partial(process.executed_plans, request.statement_id), _labels(plan))
                 if lineage is not None:
@@ -425,6 +428,11 @@ def _prepare_another_run(streaming: StreamingResult | None) -> Iterator[None]:
         raise
 
 
+def _tell_observed(metrics: str | None, on_observed: Callable[[Sequence[bytes]], None]) -> None:
+    if metrics is not None:
+        on_observed([b64decode(message) for message in json.loads(metrics)])
+
+
 def _tell_lineage(read: LineageReader, lineage_text: str | None, plan: ReadPlan, request: StatementRequest) -> None:
     if lineage_text is None:
         logger.warning("which columns statement %s read is unknown", request.statement_id)
@@ -434,7 +442,7 @@ def _tell_lineage(read: LineageReader, lineage_text: str | None, plan: ReadPlan,
 
 def _field(column: QueryColumn) -> dict[str, object]:
     """Returns a column as a field of a schema in Spark's JSON."""
-    metadata = {} if column.comment is None else {"comment": column.comment}
+    metadata = dict(column.metadata)
     return {"name": column.name, "type": column.json_type, "nullable": column.is_nullable, "metadata": metadata}
 
 

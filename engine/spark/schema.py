@@ -117,6 +117,7 @@ class ColumnJson(TypedDict):
     ddl: str
     nullable: bool
     comment: str | None
+    metadata: dict[str, Any]
 
 
 class ResultJson(TypedDict):

@@ -23,6 +23,8 @@ from catalog.conditions import MalformedLogEntry, UnsupportedDataType
 
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(-?\d{1,2})\s*\)")
 _SOURCE = "schemaString"
+# `AllowedMessages.java` has the same rule and its reasons.
+_USER_KEY = re.compile(r"(?![A-Z]+_)[^\W_][^.\x00-\x1f\x7f]{0,199}\Z")
 
 
 class PrimitiveType(Enum):
@@ -201,6 +203,11 @@ def parse_data_type(value: Any, depth: int = 0) -> DataType:
             return parse_data_type(stored, below)
         case _:  # JSON from the log
             raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no type")
+
+
+def user_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the metadata of a column that only its users read, without that of Spark, tables and the gateway."""
+    return {key: value for key, value in metadata.items() if _USER_KEY.match(key)}
 
 
 def format_data_type(data_type: DataType) -> Any:

@@ -28,6 +28,7 @@ from engine.statements.show.statement import (
     ShowViews,
 )
 from engine.statements.views.statement import DropView
+from gateway.connect.cached_frames import DEFAULT_LEVEL, CachedFrames
 from gateway.connect.inputs import name_parts, quote_name, text_literal
 from gateway.connect.proto import pb2
 from gateway.connect.types import ddl_columns
@@ -66,6 +67,7 @@ class CatalogCalls:
 
     session: Session
     is_active: Callable[[], bool]
+    cached: CachedFrames
 
     def answer(self, call: pb2.Catalog) -> ResultStream:
         """Returns a call's rows. Raises `ConnectFeatureNotSupported`, and the errors of its statements."""
@@ -224,9 +226,11 @@ class CatalogCalls:
 
     def get_function(self, call: pb2.GetFunction) -> ResultStream:
         """Returns one row about a function. Raises `FunctionNotFound`."""
-        if not self._is_built_in(call):
-            self._rows_of_text(f"DESCRIBE FUNCTION {_quoted_function(call)}")
-        return small_result(_FUNCTION, [_function(call.function_name)])
+        if self._is_built_in(call):
+            return small_result(_FUNCTION, [_function(call.function_name)])
+        lines = map(_first, self._rows_of_text(f"DESCRIBE FUNCTION EXTENDED {_quoted_function(call)}"))
+        details = {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
+        return small_result(_FUNCTION, [_function(details["Function"], details.get("Comment"))])
 
     def function_exists(self, call: pb2.FunctionExists) -> ResultStream:
         """Returns true or false; a function that is not visible does not exist."""
@@ -234,13 +238,38 @@ class CatalogCalls:
         return _flag(self._is_built_in(call) or self._finds(lambda: self._rows_of_text(text)))
 
     def is_cached(self, call: pb2.IsCached) -> ResultStream:
-        """Returns false, since the server does not cache tables on request. Raises `TableNotFound`."""
-        self._rows(DescribeTable(table_parts=name_parts(call.table_name)))
-        return _flag(False)
+        """Returns true if the client has cached the table or view. Raises `TableNotFound`."""
+        return _flag(self._cache_key(call.table_name) in self.cached)
 
-    def without_effect(self, _: object) -> ResultStream:
-        """Accepts a call about caches: results and columns are cached by the server."""
+    def cache_table(self, call: pb2.CacheTable) -> ResultStream:
+        """Records a table or view as cached, with the call's storage level. Raises `TableNotFound`."""
+        level = call.storage_level if call.HasField("storage_level") else DEFAULT_LEVEL
+        self.cached.add(self._cache_key(call.table_name), level)
         return _nothing()
+
+    def uncache_table(self, call: pb2.UncacheTable) -> ResultStream:
+        """Forgets that a table or view is cached. Raises `TableNotFound`."""
+        self.cached.remove(self._cache_key(call.table_name))
+        return _nothing()
+
+    def clear_cache(self, _: pb2.ClearCache) -> ResultStream:
+        """Forgets all cached tables and views."""
+        self.cached.clear()
+        return _nothing()
+
+    def recover_partitions(self, call: pb2.RecoverPartitions) -> ResultStream:
+        """Checks that the table exists: partitions of Delta and Iceberg are in the log."""
+        self._rows(DescribeTable(table_parts=name_parts(call.table_name)))
+        return _nothing()
+
+    def refresh_by_path(self, _: pb2.RefreshByPath) -> ResultStream:
+        """Does nothing: the server reads the newest files."""
+        return _nothing()
+
+    def _cache_key(self, name: str) -> str:
+        """Returns the full name of a table or a view. Raises the error of one that is not visible."""
+        found, catalog, namespace, *_ = self._table(name_parts(name))
+        return repr((catalog, namespace, found))
 
     # ------------------------------------------------------------------------------------------------------ helpers
 
@@ -330,10 +359,10 @@ def _columns(described: list[Row]) -> tuple[list[Row], set[str], set[str]]:
     return columns, partitions, sections.get("# Clustering Information", set())
 
 
-def _function(name: str) -> tuple[object, ...]:
+def _function(name: str, description: str | None = None) -> tuple[object, ...]:
     parts = name_parts(name)
     catalog, namespace = (parts[0], list(parts[1:-1])) if len(parts) > 2 else (None, None)
-    return parts[-1], catalog, namespace, None, "", not namespace
+    return parts[-1], catalog, namespace, description, "", not namespace
 
 
 def _quoted_function(call: pb2.GetFunction) -> str:
@@ -382,16 +411,14 @@ def _nothing() -> ResultStream:
 
 
 _Method = Callable[[CatalogCalls, Any], ResultStream]
-_NO_EFFECT = ("cache_table", "uncache_table", "clear_cache", "recover_partitions", "refresh_by_path")
 _NAMES = (
     "current_catalog current_database set_current_catalog set_current_database list_catalogs list_databases "
     "get_database database_exists create_database drop_database list_tables list_views get_table table_exists "
     "list_columns create_table drop_table truncate_table analyze_table list_partitions get_table_properties "
     "get_create_table_string refresh_table drop_temp_view drop_global_temp_view drop_view list_functions get_function "
-    "function_exists is_cached"
+    "function_exists recover_partitions refresh_by_path is_cached cache_table uncache_table clear_cache"
 ).split()
 _CALLS: Mapping[str, _Method] = {
     **{name: getattr(CatalogCalls, name) for name in _NAMES},
-    **dict.fromkeys(_NO_EFFECT, CatalogCalls.without_effect),
     "create_external_table": CatalogCalls.create_table,
 }

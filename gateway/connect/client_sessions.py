@@ -30,6 +30,7 @@ from catalog.conditions import (
 )
 from engine.runtime.identity import Identity
 from gateway.authenticators.peer import Peer
+from gateway.connect.cached_frames import CachedFrames
 from gateway.connect.errors import ErrorDetails
 from gateway.connect.executions import Execution
 from gateway.registry import Registry
@@ -56,6 +57,7 @@ class ClientSession:
     session: Session
     executions: dict[str, Execution] = field(default_factory=dict)
     errors: ErrorDetails = field(default_factory=ErrorDetails)
+    cached: CachedFrames = field(default_factory=CachedFrames)
     abandoned: deque[str] = field(default_factory=lambda: deque(maxlen=_ABANDONED_MAX))
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -7,9 +7,9 @@ session has while the statement runs, so that rights, filters and masks apply as
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
@@ -20,24 +20,26 @@ from engine.sql.query.dataframes import dataframe_query
 from engine.sql.query.source_text import GeneratedText
 from engine.statements.describe.statement import DescribeQuery, DescribeTable
 from engine.statements.views.statement import CreateView, DropView
+from gateway.connect.cached_frames import CachedFrames
 from gateway.connect.catalog_calls import CatalogCalls
 from gateway.connect.computed import computed
 from gateway.connect.delta_details import with_details
 from gateway.connect.delta_tables import Change, checked_path, delta_change, delta_command
 from gateway.connect.inputs import name_parts, sql_input
-from gateway.connect.plans import Query, described_query, is_query, plan_of, query_of
+from gateway.connect.plans import Query, described_query, is_query, observes, plan_of, query_of
 from gateway.connect.proto import pb2
 from gateway.connect.replies import Nothing, Reply, Rows, SqlResult
 from gateway.connect.rows import last_rows
 from gateway.connect.shown import Show, shown_result
 from gateway.connect.writes import Write, merge_text, write_of, write_v2_of
 from gateway.sessions.operation import Operation
-from gateway.sessions.requested import WantedResult
+from gateway.sessions.requested import ALL_ROWS, WantedResult
 from gateway.sessions.session import Session
 from gateway.sessions.waiting import run_call
 
 Started = tuple[Operation, Reply]
 _SOURCE = "connect_source_"
+_OBSERVE_ADVICE = "Observe rows of a query or of a write."
 _NOT_FOUND = ("42P01", "42704", "42P08")
 
 
@@ -48,6 +50,10 @@ class Statements:
     session: Session
     chunk_bytes: int | None
     is_active: Callable[[], bool]
+    cached: CachedFrames
+    # Metrics of `observe` in the plan, when the operation has ended.
+    observed: list[pb2.ExecutePlanResponse.ObservedMetrics] = field(default_factory=list)
+    observes: bool = False
 
     def start(self, operation: pb2.Relation | pb2.Command) -> Started:
         """Starts the operation of a plan. Raises `ConnectFeatureNotSupported`, `ConnectPlanInvalid`, and the errors of
@@ -55,9 +61,15 @@ class Statements:
         """
         operation = with_details(operation, self.session, self.is_active)
         operation = computed(operation, self.session, self.is_active)
+        statements = replace(self, observes=observes(operation))
         if isinstance(operation, pb2.Relation):
-            return self._rows(operation)
+            return statements._rows(operation)
+        return statements._command(operation)
+
+    def _command(self, operation: pb2.Command) -> Started:
         kind = operation.WhichOneof("command_type")
+        if self.observes and kind not in ("sql_command", "write_operation", "write_operation_v2"):
+            raise ConnectFeatureNotSupported(f"observe in the command {kind}", _OBSERVE_ADVICE)
         match kind:
             case "sql_command":
                 return self._sql(operation.sql_command)
@@ -92,7 +104,7 @@ class Statements:
                 number = relation.tail.limit
                 return self._execute(query_of(relation.tail.input), WantedResult(), partial(last_rows, number)), rows
             case "catalog":
-                stream = CatalogCalls(self.session, self.is_active).answer(relation.catalog)
+                stream = CatalogCalls(self.session, self.is_active, self.cached).answer(relation.catalog)
                 return self.session.answer(f"Catalog.{relation.catalog.WhichOneof('cat_type')}", stream), rows
             case "extension" if (path := checked_path(relation.extension)) is not None:
                 stream = small_result({"is_delta_table": BOOLEAN}, [(self._exists(f"delta.{quote(path)}"),)])
@@ -135,7 +147,8 @@ class Statements:
 
     def _write(self, write: Write, relation: pb2.Relation) -> Started:
         exists = not write.depends_on_existence or self._exists(write.target)
-        return self._with_source(relation, lambda source: write.text(source, exists=exists)), Nothing()
+        wanted = WantedResult(settings=write.settings)
+        return self._with_source(relation, lambda source: write.text(source, exists=exists), wanted), Nothing()
 
     def _exists(self, target: str) -> bool:
         try:
@@ -147,7 +160,7 @@ class Statements:
         return True
 
     def _with_source(
-        self, relation: pb2.Relation, text_of: Callable[[str], str], *, has_counts: bool = False
+        self, relation: pb2.Relation, text_of: Callable[[str], str], wanted: WantedResult = ALL_ROWS
     ) -> Operation:
         """Starts a statement that reads a DataFrame by the name of a temporary view."""
         name = f"{_SOURCE}{uuid.uuid4().hex}"
@@ -155,8 +168,8 @@ class Statements:
         view = CreateView(view_parts=(name,), query=dataframe_query(plan), frame=plan, temporary=True)
         run_call(self.session, view, self.is_active)
         try:
-            wanted = WantedResult(has_counts=has_counts)
-            operation = self._execute(Query(GeneratedText(text_of(quote(name)))), wanted, whole if has_counts else None)
+            query = Query(GeneratedText(text_of(quote(name))))
+            operation = self._execute(query, wanted, whole if wanted.has_counts else None)
         except BaseException:
             self._drop_view(name)
             raise
@@ -172,10 +185,12 @@ class Statements:
     def _change(self, change: Change) -> Operation:
         """Starts a change by `DeltaTable`, whose client reads the row counts."""
         if change.source is not None:
+            if observes(change.source):  # its message is within an extension
+                raise ConnectFeatureNotSupported("observe in a DeltaTable's merge", _OBSERVE_ADVICE)
             return self._with_source(
                 with_details(change.source, self.session, self.is_active),
                 lambda source: f"{change.text}{source}{change.rest}",
-                has_counts=True,
+                WantedResult(has_counts=True),
             )
         if change.returned is None:
             return self._execute(Query(GeneratedText(change.text)), WantedResult(has_counts=True), whole)
@@ -192,7 +207,13 @@ class Statements:
     def _execute(
         self, query: Query, wanted: WantedResult, through: Callable[[ResultStream], ResultStream] | None = None
     ) -> Operation:
+        if self.observes:
+            wanted = replace(wanted, within=lambda request: replace(request, on_observed=self._observe))
         return self.session.execute(query.statement, parameters=query.parameters, wanted=wanted, through=through)
+
+    def _observe(self, metrics: Sequence[bytes]) -> None:
+        """Takes the metrics of the last run: a write may run again after a conflict."""
+        self.observed[:] = map(pb2.ExecutePlanResponse.ObservedMetrics.FromString, metrics)
 
 
 def whole(stream: ResultStream) -> ResultStream:

@@ -78,6 +78,8 @@ _CLASSES: tuple[tuple[str, tuple[str, ...]], ...] = (
     *((condition, (f"{_DELTA}{name}", _CONFLICT, _SPARK)) for condition, name in _CONFLICTS.items()),
     ("2D521", (_CONFLICT, _SPARK)),
     ("PARSE_", (_PARSE, _ANALYSIS)),
+    ("DELTA_VACUUM_RETENTION", (_ARGUMENT,)),
+    ("DELTA_CANNOT_RESTORE", (_ARGUMENT,)),
     ("CONNECT_INVALID_PLAN", (_PLAN,)),
     ("SQL_CONF_NOT_FOUND", (_MISSING,)),
     ("UNSUPPORTED_CONNECT_FEATURE", (_UNSUPPORTED,)),

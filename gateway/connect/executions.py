@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import grpc
@@ -43,6 +43,8 @@ class Execution:
     is_reattachable: bool = False
     # The executions of the session, by operation id.
     siblings: dict[str, Execution] = field(default_factory=dict, repr=False)
+    # Metrics of `observe`, complete when the operation has ended.
+    observed: Sequence[pb2.ExecutePlanResponse.ObservedMetrics] = ()
     _stream: object | None = None
     _detached_since: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -71,6 +73,7 @@ class Execution:
             if following is None:
                 end = Position(1 if last is None else last.index + 1)
                 complete = pb2.ExecutePlanResponse(result_complete=pb2.ExecutePlanResponse.ResultComplete())
+                complete.observed_metrics.extend(self.observed)
                 yield end, Response(complete)
                 self.operation.tell_end()
                 if not self.is_reattachable:

@@ -12,6 +12,7 @@ the credentials. The client's first call has no id yet; it opens a session where
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections import OrderedDict
@@ -26,15 +27,20 @@ from grpc_status import rpc_status
 
 from catalog.conditions import ForwardedRequestRefused, SessionNotHere
 from gateway.connect.client_sessions import Call
+from gateway.connect.proto import pb2
 from gateway.forwarding.forwarder import Forwarder
 from gateway.forwarding.signed_calls import HEADER, ForwardedCall
 from gateway.process.tls import certificate_name
 from gateway.state.addresses import Address
 from gateway.state.records import saved_identity
 
+logger = logging.getLogger(__name__)
+
 KEY = HEADER.lower()
 _SECONDS = 1000
 _SENT_MAX = 1000
+# Time in seconds for a gateway to release a session that may be another one's.
+_RELEASE_S = 5.0
 # A suspended owner answers no ping; its port permits one each 10 s.
 _OPTIONS = [
     ("grpc.keepalive_time_ms", 15 * _SECONDS),
@@ -83,7 +89,8 @@ class Elsewhere:
         """
         session_id = self._session_id(request, call)
         if session_id is None:
-            return None
+            is_release = isinstance(request, pb2.ReleaseSessionRequest) and not call.is_forwarded
+            return self._released_elsewhere(method, data, call) if is_release else None
         if call.is_forwarded:
             self.forwarder.ensure_here(session_id, starts_statement=False)
             return None
@@ -91,13 +98,28 @@ class Elsewhere:
             return None
         return self.forwarder.reach(session_id, lambda address: self._send(address, method, data, call))
 
+    def _released_elsewhere(self, method: str, data: bytes, call: Call) -> Iterator[bytes] | None:
+        """Releases a session of which this gateway has had no other call, at the gateway that has it: the request has
+        only the client's id, which the registry's id does not follow from. Returns None if none has it.
+        """
+        for address in self.forwarder.other_addresses():
+            try:
+                sent = self._send(address, method, data, call, _RELEASE_S)
+                responses = [pb2.ReleaseSessionResponse.FromString(one) for one in sent or ()]
+            except OwnerFailed as failure:
+                logger.info("the gateway at %s:%d releases no session: %s", address.host, address.port, failure)
+                continue
+            if any(one.server_side_session_id for one in responses):
+                return iter([one.SerializeToString() for one in responses])
+        return None
+
     def _session_id(self, request: Any, call: Call) -> uuid.UUID | None:
         """Returns the registry's id of the session; None for a client that has none yet."""
         key = call.identity.owner, str(request.session_id)
         observed = str(getattr(request, "client_observed_server_side_session_id", ""))
         try:
             with self._lock:
-                if not observed:  # ReleaseSession has no field for it
+                if not observed:  # ReleaseSession has no field for it, and the first call no value
                     return self._sent.get(key)
                 found = self._sent[key] = uuid.UUID(observed)
                 self._sent.move_to_end(key)
@@ -114,7 +136,9 @@ class Elsewhere:
                 channel.close()
             self._channels.clear()
 
-    def _send(self, address: Address, method: str, data: bytes, call: Call) -> Iterator[bytes] | None:
+    def _send(
+        self, address: Address, method: str, data: bytes, call: Call, timeout_s: float | None = None
+    ) -> Iterator[bytes] | None:
         if not address.connect_port:
             return None
         signed = ForwardedCall(
@@ -123,7 +147,9 @@ class Elsewhere:
         signature = self.forwarder.signer.sign(signed, "POST", method, data)
         metadata = [(key, value) for key, value in call.metadata.items() if key in ("x-request-id", "traceparent")]
         # On the wire, a method with one response differs in nothing else.
-        sent: Any = self._channel(address).unary_stream(method)(data, metadata=[*metadata, (KEY, signature)])
+        sent: Any = self._channel(address).unary_stream(method)(
+            data, metadata=[*metadata, (KEY, signature)], timeout=timeout_s
+        )
         if not call.context.add_callback(sent.cancel):
             sent.cancel()  # the client is gone
         try:

@@ -6,6 +6,7 @@ allow-list: an unknown one is rejected with an error that names it, as it might 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from engine.runtime.parameters import Parameter
 from engine.sql.query.source_text import GeneratedText
 from gateway.connect.literals import parameters_of
 from gateway.connect.proto import pb2
+from gateway.connect.types import ddl_columns, ddl_type, json_type
 
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.\s]+))\s*(?:\.|$)")
 _TABLE_FORMATS = frozenset({"delta", "iceberg"})
@@ -24,6 +26,8 @@ _FILE_FORMATS = frozenset({"csv", "json", "orc", "parquet", "text"})
 _IGNORED = {"csv": ("escapequotes", "quoteall")}
 _NOT_CSV = ("inferschema",)
 _VERSION, _TIMESTAMP = ("versionasof", "snapshot-id"), ("timestampasof",)
+# The beginning of a text for a table or files.
+ALL_COLUMNS = "SELECT * FROM "
 _FEED = ("readchangefeed", "readchangedata")
 _BOUNDS = ("startingversion", "startingtimestamp", "endingversion", "endingtimestamp")
 _STREAMING = "Structured Streaming"
@@ -113,11 +117,29 @@ def _files_input(source: pb2.Read.DataSource) -> Input:
         return _table_input(f"{kind}.{quote(paths[0])}", options)
     for ignored in _IGNORED.get(kind, _NOT_CSV):
         options.pop(ignored, None)
+    if kind == "csv" and not source.schema:  # Spark's reader returns strings; read_files infers types
+        options.setdefault("inferschema", "false")
     arguments = [text_literal(paths[0]), f"format => {text_literal(kind)}"]
     if source.schema:
-        arguments.append(f"schema => {text_literal(source.schema)}")
+        arguments.append(f"schema => {text_literal(_columns(source.schema))}")
     arguments += [f"{_option_name(key)} => {text_literal(value)}" for key, value in sorted(options.items())]
-    return _generated(f"SELECT * FROM read_files({', '.join(arguments)})")
+    return _generated(f"{ALL_COLUMNS}read_files({', '.join(arguments)})")
+
+
+def _columns(schema: str) -> str:
+    """Returns a reader's schema as DDL; clients send a `StructType` as JSON. Raises `ConnectPlanInvalid`.
+
+    As in Spark, columns of files are nullable whatever the schema says: files may lack any value.
+    """
+    if not schema.lstrip().startswith("{"):
+        return schema
+    try:
+        kind = json_type(json.loads(schema))
+    except (ValueError, LookupError, TypeError) as error:
+        raise ConnectPlanInvalid(f"a reader's schema is not a schema in JSON: {error}") from error
+    if not kind.HasField("struct"):
+        raise ConnectPlanInvalid(f"a reader's schema is the type {ddl_type(kind)}, not columns")
+    return ddl_columns(kind.struct.fields, not_null=False)
 
 
 def _generated(text: str) -> Input:
@@ -143,10 +165,10 @@ def _table_input(name: str, given: Mapping[str, str]) -> Input:
     if version is not None and timestamp is not None:
         raise ConnectPlanInvalid("versionAsOf and timestampAsOf exclude each other")
     if version is not None:
-        return _generated(f"SELECT * FROM {name} VERSION AS OF {_version(version)}")
+        return _generated(f"{ALL_COLUMNS}{name} VERSION AS OF {_version(version)}")
     if timestamp is not None:
-        return _generated(f"SELECT * FROM {name} TIMESTAMP AS OF {text_literal(timestamp)}")
-    return _generated(f"SELECT * FROM {name}")
+        return _generated(f"{ALL_COLUMNS}{name} TIMESTAMP AS OF {text_literal(timestamp)}")
+    return _generated(f"{ALL_COLUMNS}{name}")
 
 
 def _feed_input(name: str, options: dict[str, str]) -> Input:
@@ -158,7 +180,7 @@ def _feed_input(name: str, options: dict[str, str]) -> Input:
         raise ConnectPlanInvalid("a change feed requires startingVersion or startingTimestamp")
     end = _bound(bounds, "ending")
     last = "" if end is None else f", {end}"
-    return _generated(f"SELECT * FROM table_changes({text_literal(name)}, {start}{last})")
+    return _generated(f"{ALL_COLUMNS}table_changes({text_literal(name)}, {start}{last})")
 
 
 def _bound(bounds: Mapping[str, str], prefix: str) -> str | None:

@@ -55,7 +55,6 @@ _REFUSED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "cached_local_relation": ("A cached local relation", _CACHE),
         "chunked_cached_local_relation": ("A cached local relation", _CACHE),
         "cached_remote_relation": ("A checkpoint", "Write a table, and read it."),
-        "collect_metrics": ("observe", "Aggregate in a query of its own."),
         "nearest_by_join": ("nearestByJoin", ""),
         "parse": ("Parsing of CSV or JSON rows", "Use the functions from_csv and from_json."),
         "zip": ("zip", "Use join."),
@@ -69,7 +68,7 @@ _RELATIONS = frozenset(
     "read project filter join set_op sort limit aggregate sql local_relation sample offset deduplicate range "
     "subquery_alias repartition to_df with_columns_renamed drop tail with_columns hint unpivot to_schema "
     "repartition_by_expression as_of_join with_relations unresolved_table_valued_function lateral_join "
-    "relation_changes fill_na drop_na replace summary describe sample_by".split()
+    "relation_changes fill_na drop_na replace summary describe sample_by collect_metrics".split()
 )
 _EXPRESSIONS = frozenset(
     "literal unresolved_attribute unresolved_function expression_string unresolved_star alias cast unresolved_regex "
@@ -122,6 +121,18 @@ def described_query(relation: pb2.Relation) -> ParsedQuery:
         assert isinstance(parsed, ParsedQuery)
         return parsed
     return dataframe_query(plan_of(relation))
+
+
+def observes(message: Message) -> bool:
+    """Returns True for a plan with metrics of `observe`."""
+    if isinstance(message, pb2.Relation) and message.HasField("collect_metrics"):
+        return True
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is None or descriptor.message_type.GetOptions().map_entry:
+            continue
+        if any(map(observes, value if descriptor.is_repeated else (value,))):
+            return True
+    return False
 
 
 def is_query(text: str) -> bool:

@@ -6,9 +6,10 @@ its two binaries.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -37,13 +38,13 @@ def encode_rows(rows: pa.Table) -> bytes:
     """Returns an IPC stream with one batch; the same bytes for the same rows."""
     kinds = [field_type(field) if "variant" in sql_type_of(field) else None for field in rows.schema]
     fields = [
-        pa.field(field.name, _sent_type(field.type, kind), field.nullable)
+        pa.field(field.name, _sent_type(_distinct_fields(field.type), kind), field.nullable)
         for field, kind in zip(rows.schema, kinds, strict=True)
     ]
     schema = pa.schema(fields)
     columns = [
         column.cast(field.type) if kind is None else _with_variants(column, kind, field.type)
-        for column, kind, field in zip(rows.columns, kinds, fields, strict=True)
+        for column, kind, field in zip(map(_with_distinct_fields, rows.columns), kinds, fields, strict=True)
     ]
     if not fields:  # only the number of rows is left
         batches = [pa.RecordBatch.from_struct_array(pa.array([{}] * rows.num_rows, pa.struct([])))]
@@ -81,6 +82,38 @@ def split_chunks(data: bytes, chunk_bytes: int) -> Iterator[bytes]:
 
 def _empty_batch(schema: pa.Schema) -> pa.RecordBatch:
     return pa.record_batch([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def _with_distinct_fields(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = _distinct_fields(column.type)
+    # A cast would match fields by their names.
+    return column if kind == column.type else pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind)
+
+
+def _distinct_fields(arrow: pa.DataType) -> pa.DataType:
+    """Returns a type in which equal names of a struct's fields are numbered, as Spark's server sends them: a client
+    reads a struct as a dict.
+    """
+    if pa.types.is_list(arrow):
+        return pa.list_(arrow.value_field.with_type(_distinct_fields(arrow.value_type)))
+    if pa.types.is_map(arrow):
+        key = arrow.key_field.with_type(_distinct_fields(arrow.key_type))
+        return pa.map_(key, arrow.item_field.with_type(_distinct_fields(arrow.item_type)))
+    if pa.types.is_struct(arrow):
+        names = _distinct_names([field.name for field in arrow])
+        return pa.struct(
+            [
+                field.with_name(name).with_type(_distinct_fields(field.type))
+                for field, name in zip(arrow, names, strict=True)
+            ]
+        )
+    return arrow
+
+
+def _distinct_names(names: Sequence[str]) -> Iterator[str]:
+    number_of, numbers = Counter(names), defaultdict[str, Iterator[int]](count)
+    for name in names:
+        yield f"{name}_{next(numbers[name])}" if number_of[name] > 1 else name
 
 
 def _sent_type(arrow: pa.DataType, kind: pb2.DataType | None) -> pa.DataType:
@@ -121,7 +154,9 @@ def _converter(kind: pb2.DataType) -> Callable[[Any], Any]:
             key, item = _converter(kind.map.key_type), _nullable(_converter(kind.map.value_type))
             return lambda pairs: [(key(name), item(value)) for name, value in pairs]
         case "struct":
-            fields = {field.name: _nullable(_converter(field.data_type)) for field in kind.struct.fields}
+            names = _distinct_names([field.name for field in kind.struct.fields])
+            converters = [_nullable(_converter(field.data_type)) for field in kind.struct.fields]
+            fields = dict(zip(names, converters, strict=True))
             return lambda row: {name: convert(row[name]) for name, convert in fields.items()}
         case _:  # a member of a protobuf oneof, or none
             return lambda value: value

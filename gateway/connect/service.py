@@ -128,7 +128,7 @@ class Service:
     def analyze_plan(self, request: pb2.AnalyzePlanRequest, call: Call) -> pb2.AnalyzePlanResponse:
         """Returns a property of a plan without running it, for example its schema (AnalyzePlan)."""
         client = self._session(request, call)
-        return _identified(Analysis(client.session, call.is_active).answer(request), client)
+        return _identified(Analysis(client.session, call.is_active, client.cached).answer(request), client)
 
     def config(self, request: pb2.ConfigRequest, call: Call) -> pb2.ConfigResponse:
         """Reads and changes settings (Config)."""
@@ -191,7 +191,7 @@ class Service:
             self._starting.add(key)
         try:
             options = _Options.of(request)
-            statements = Statements(client.session, options.chunk_bytes, call.is_active)
+            statements = Statements(client.session, options.chunk_bytes, call.is_active, client.cached)
             operation, reply = statements.start(operation_of(request.plan))
             execution = Execution(
                 operation_id,
@@ -202,6 +202,7 @@ class Service:
                 tags=frozenset(request.tags[:_TAGS_MAX]),
                 is_reattachable=options.is_reattachable,
                 siblings=client.executions,
+                observed=statements.observed,
             )
             client.executions[operation_id] = execution
             self._record(execution)

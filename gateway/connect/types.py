@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow as pa
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid, UnsupportedDataType
 from catalog.names import quote
 from engine.runtime.results import sql_type_of
+from engine.types.schema import user_metadata
 from gateway.connect.proto import pb2
 
 _DEPTH_MAX = 100
@@ -106,8 +108,8 @@ def json_type(given: str | Mapping[str, Any]) -> pb2.DataType:
 def _json_field(given: Mapping[str, Any]) -> pb2.DataType.StructField:
     kind = json_type(given["type"])
     field = pb2.DataType.StructField(name=given["name"], data_type=kind, nullable=given["nullable"])
-    if comment := given.get("metadata", {}).get("comment"):
-        field.metadata = json.dumps({"comment": comment})
+    if metadata := user_metadata(given.get("metadata", {})):
+        field.metadata = json.dumps(metadata)
     return field
 
 
@@ -249,17 +251,19 @@ def _interval(first: str, last: str) -> pb2.DataType:
     raise AssertionError(first)  # unreachable: the pattern has these names alone
 
 
-def ddl_type(given: pb2.DataType, depth: int = 0) -> str:
-    """Returns a type's DDL, as in CAST. Raises `ConnectFeatureNotSupported` for a user-defined type."""
+def ddl_type(given: pb2.DataType, depth: int = 0, *, not_null: bool = True) -> str:
+    """Returns a type's DDL, as in CAST; without `not_null` all fields are nullable. Raises `ConnectFeatureNotSupported`
+    for a user-defined type.
+    """
     if depth > _DEPTH_MAX:
         raise ConnectPlanInvalid("a data type has too many levels")
     kind = given.WhichOneof("kind")
     value: Any = getattr(given, kind) if kind else None
-    inner = depth + 1
+    inner = partial(ddl_type, depth=depth + 1, not_null=not_null)
     formats: dict[str | None, Callable[[], str]] = {
-        "array": lambda: f"array<{ddl_type(value.element_type, inner)}>",
-        "map": lambda: f"map<{ddl_type(value.key_type, inner)},{ddl_type(value.value_type, inner)}>",
-        "struct": lambda: f"struct<{ddl_columns(value.fields, inner)}>",
+        "array": lambda: f"array<{inner(value.element_type)}>",
+        "map": lambda: f"map<{inner(value.key_type)},{inner(value.value_type)}>",
+        "struct": lambda: f"struct<{ddl_columns(value.fields, depth + 1, not_null=not_null)}>",
         "decimal": lambda: f"decimal({value.precision if value.HasField('precision') else 10},{value.scale})",
         "char": lambda: f"char({value.length})",
         "var_char": lambda: f"varchar({value.length})",
@@ -276,10 +280,11 @@ def ddl_type(given: pb2.DataType, depth: int = 0) -> str:
     raise ConnectFeatureNotSupported(f"The data type {kind or 'of a newer client'}")
 
 
-def ddl_columns(fields: Iterable[pb2.DataType.StructField], depth: int = 0) -> str:
+def ddl_columns(fields: Iterable[pb2.DataType.StructField], depth: int = 0, *, not_null: bool = True) -> str:
     """Returns columns as in CREATE TABLE and in a struct."""
     return ", ".join(
-        f"{quote(field.name)} {ddl_type(field.data_type, depth)}{'' if field.nullable else ' NOT NULL'}"
+        f"{quote(field.name)} {ddl_type(field.data_type, depth, not_null=not_null)}"
+        f"{' NOT NULL' if not_null and not field.nullable else ''}"
         for field in fields
     )
 

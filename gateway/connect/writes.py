@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.names import quote
+from engine.runtime.settings import TXN_APP_ID, TXN_VERSION, parse_setting
 from gateway.connect.expressions import expression_sql
 from gateway.connect.inputs import quote_name, text_literal
 from gateway.connect.proto import pb2
@@ -39,6 +40,8 @@ class Write:
     evolves: bool = False
     replaces_definition: bool = False
     condition: str = ""
+    # Values of session settings for this write.
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def depends_on_existence(self) -> bool:
@@ -126,9 +129,10 @@ def write_of(command: pb2.WriteOperation) -> Write:
         evolves=_flag(options, "mergeschema") or command.with_schema_evolution,
         replaces_definition=_flag(options, "overwriteschema"),
         condition=options.pop("replacewhere", ""),
+        settings=_settings(options),
     )
     _ensure_known(options)
-    return write
+    return _checked(write)
 
 
 _V2_MODES = {
@@ -137,6 +141,7 @@ _V2_MODES = {
     _Mode2.MODE_CREATE_OR_REPLACE: "create_or_replace",
     _Mode2.MODE_APPEND: "append",
     _Mode2.MODE_OVERWRITE: "overwrite",
+    _Mode2.MODE_OVERWRITE_PARTITIONS: "overwrite",
 }
 
 
@@ -144,11 +149,12 @@ def write_v2_of(command: pb2.WriteOperationV2) -> Write:
     """Returns the write of `df.writeTo`."""
     mode = _V2_MODES.get(command.mode)
     if mode is None:
-        raise ConnectFeatureNotSupported(
-            "overwritePartitions", "Use overwrite with a condition, or INSERT OVERWRITE in SQL."
-        )
+        raise ConnectPlanInvalid("the mode of a write is unknown")
     options = {key.lower(): value for key, value in command.options.items()}
-    condition = expression_sql(command.overwrite_condition) if mode == "overwrite" else ""
+    is_by_partition = command.mode == _Mode2.MODE_OVERWRITE_PARTITIONS
+    condition = expression_sql(command.overwrite_condition) if command.mode == _Mode2.MODE_OVERWRITE else ""
+    if is_by_partition:
+        options[_OVERWRITE_MODE] = "dynamic"
     write = Write(
         target=quote_name(command.table_name),
         mode="append" if condition else mode,
@@ -158,9 +164,10 @@ def write_v2_of(command: pb2.WriteOperationV2) -> Write:
         properties=dict(command.table_properties),
         evolves=_flag(options, "mergeschema") or command.with_schema_evolution,
         condition=condition,
+        settings=_settings(options),
     )
     _ensure_known(options)
-    return write
+    return _checked(write)
 
 
 def merge_text(command: pb2.MergeIntoTableCommand, source: str) -> str:
@@ -227,6 +234,35 @@ def _format(name: str) -> str:
     return kind
 
 
+_OVERWRITE_MODE = "partitionoverwritemode"
+# Options of Delta's and Spark's writers → the session settings with the same meaning.
+_SETTINGS = {
+    _OVERWRITE_MODE: "spark.sql.sources.partitionOverwriteMode",
+    "txnappid": TXN_APP_ID,
+    "txnversion": TXN_VERSION,
+}
+
+
+def _settings(options: dict[str, str]) -> Mapping[str, str]:
+    """Takes the options that are settings. Raises `InvalidSettingValue`."""
+    given = {_SETTINGS[key]: options.pop(key) for key in tuple(options) if key in _SETTINGS}
+    return {setting.key: value for setting, value in (parse_setting(*pair) for pair in given.items())}
+
+
+def _checked(write: Write) -> Write:
+    """Returns the write. Raises `ConnectFeatureNotSupported` for options that exclude each other, as in Delta.
+
+    A dynamic overwrite that replaced the table would lose the partitions without new rows.
+    """
+    is_dynamic = write.settings.get(_SETTINGS[_OVERWRITE_MODE]) == "DYNAMIC"
+    excluded = "overwriteSchema" if write.replaces_definition else "replaceWhere" if write.condition else None
+    if is_dynamic and excluded is not None:
+        raise ConnectFeatureNotSupported(
+            f"The option partitionOverwriteMode = dynamic with {excluded}", "Leave one of them out."
+        )
+    return write
+
+
 def _flag(options: dict[str, str], name: str) -> bool:
     return options.pop(name, "false").lower() == "true"
 
@@ -235,5 +271,6 @@ def _ensure_known(options: Mapping[str, str]) -> None:
     if options:
         raise ConnectFeatureNotSupported(
             f"The option {min(options)} of a write",
-            "The options are mergeSchema, overwriteSchema, replaceWhere and path.",
+            "The options are mergeSchema, overwriteSchema, partitionOverwriteMode, replaceWhere, txnAppId, txnVersion "
+            "and path.",
         )

@@ -136,6 +136,10 @@ class Forwarder:
         finally:
             self._places.release()
 
+    def other_addresses(self) -> Sequence[Address]:
+        """Returns the addresses of the other gateways."""
+        return tuple(self._state.other_addresses())
+
     def forward_new(self, outgoing: OutgoingCall) -> Response | None:
         """Returns another gateway's response to a request that opens a session, if this process drains and there is
         another one; otherwise None. Raises `GatewayConnectionLost` and `TooManyCalls`.

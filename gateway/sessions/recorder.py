@@ -256,6 +256,7 @@ def recorded_statement(operation: Operation, *, is_whole: bool) -> StatementReco
         bytes_wanted=wanted.bytes_wanted,
         has_counts=wanted.has_counts,
         shows_materialized=wanted.shows_materialized,
+        settings=dict(wanted.settings),
         options=operation.options(),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
@@ -18,7 +18,8 @@ from gateway.results.sent_rows import SentRows
 class WantedResult:
     """A front end's requirements for a statement's result: only its first rows (`row_limit`), none after so many bytes
     (`bytes_wanted`), rows while it computes the others (`streams`), a row with a DML statement's counts (`has_counts`),
-    Databricks' column in SHOW VIEWS (`shows_materialized`), URLs for volume files that its client transfers (`stage`);
+    Databricks' column in SHOW VIEWS (`shows_materialized`), values of session settings for this statement (`settings`;
+    see `StatementRequest`), URLs for volume files that its client transfers (`stage`);
     the transaction block that it belongs to, a change of the request (`within`), and rows of the client that its text
     reads (`rows`).
     """
@@ -28,6 +29,7 @@ class WantedResult:
     streams: bool = False
     has_counts: bool = False
     shows_materialized: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
     stage: Callable[[FileTransfer], str] | None = None
     block: TransactionBlock | None = None
     within: Callable[[StatementRequest], StatementRequest] | None = None

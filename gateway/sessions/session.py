@@ -166,6 +166,7 @@ class Session:
                 rows_wanted=wanted.row_limit,
                 bytes_wanted=wanted.bytes_wanted,
                 shows_materialized=wanted.shows_materialized,
+                settings=wanted.settings,
                 stage=wanted.stage,
                 block=wanted.block,
                 spooled_rows=wanted.rows,

@@ -79,6 +79,7 @@ class StatementRecorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     bytes_wanted: int | None = None
     has_counts: bool = False
     shows_materialized: bool = False
+    settings: dict[str, str] = {}
     options: dict[str, object] = {}
 
 

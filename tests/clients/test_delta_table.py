@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark.sql.connect.functions as F
 import pytest
-from pyspark.errors.exceptions.connect import AnalysisException, UnsupportedOperationException
+from pyspark.errors.exceptions.connect import AnalysisException, IllegalArgumentException, UnsupportedOperationException
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType
 
@@ -155,6 +155,22 @@ def test_maintenance_runs_and_versions_are_restored(spark: SparkSession, table: 
     assert "deletionVectors" in table.detail().collect()[0].tableFeatures
     operations = [row.operation for row in table.history().collect()]
     assert operations[-4:] == ["RESTORE", "DELETE", "WRITE", "CREATE TABLE"] and "OPTIMIZE" in operations
+
+
+def test_error_of_maintenance_is_an_illegal_argument(spark: SparkSession, table: Any) -> None:
+    calls: list[Callable[[], Any]] = [lambda: table.restoreToVersion(999).collect(), lambda: table.vacuum(0)]
+    for call in calls:
+        with pytest.raises(IllegalArgumentException, match=r"DELTA_(CANNOT_RESTORE_TABLE_VERSION|VACUUM_RETENTION)"):
+            call()
+    assert len(rows_of(spark)) == 4
+
+
+def test_metrics_of_the_source_of_a_merge_are_rejected(spark: SparkSession, table: Any) -> None:
+    rows = spark.createDataFrame([(1, "i")], "id int, name string").observe("m", F.count("*").alias("rows"))
+    merge = table.alias("t").merge(rows.alias("s"), "t.id = s.id").whenMatchedDelete()
+    with pytest.raises(UnsupportedOperationException, match="observe in a DeltaTable's merge"):
+        merge.execute()
+    assert len(rows_of(spark)) == 4
 
 
 def test_table_is_cloned(spark: SparkSession, table: Any) -> None:

@@ -266,6 +266,26 @@ def test_catalog_lists_describes_and_changes(spark: SparkSession) -> None:
     assert not catalog.tableExists("made")
 
 
+def test_function_of_a_schema_has_its_names_and_its_comment(spark: SparkSession) -> None:
+    spark.sql("CREATE OR REPLACE FUNCTION adds(x INT) RETURNS INT COMMENT 'a: b' RETURN x + 1")
+    spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION adds_once(x INT) RETURNS INT RETURN x + 1")
+    for name in ("adds", f"{SCHEMA}.adds", f"spark_catalog.{SCHEMA}.adds"):
+        function = spark.catalog.getFunction(name)
+        assert (function.name, function.catalog, function.namespace) == ("adds", "spark_catalog", [SCHEMA])
+        assert (function.description, function.isTemporary) == ("a: b", False)
+    for name in ("adds_once", "abs"):
+        function = spark.catalog.getFunction(name)
+        assert (function.name, function.catalog, function.isTemporary) == (name, None, True)
+    with pytest.raises(AnalysisException, match="ROUTINE_NOT_FOUND"):
+        spark.catalog.getFunction("nothing")
+
+
+def test_partitions_of_a_missing_table_are_not_recovered(spark: SparkSession) -> None:
+    spark.catalog.recoverPartitions("people")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.catalog.recoverPartitions("nothing")
+
+
 def test_settings_are_those_of_set(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.ansi.enabled") == "true"
     spark.conf.set("spark.sql.ansi.enabled", "false")
@@ -365,7 +385,6 @@ REJECTED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "jdbc": (lambda s: s.read.format("jdbc").option("url", "x").load().collect(), "jdbc"),
     "CSV": (lambda s: s.range(1).write.csv("/tmp/x"), "Writing the format csv"),
     "checkpoint": (lambda s: s.range(1).localCheckpoint(), "checkpoint"),
-    "observe": (lambda s: s.range(1).observe("o", F.count("id")).collect(), "observe"),
     "artifact": (lambda s: s.addArtifact(__file__, pyfile=True), "Sending artifacts"),
 }
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import pyspark.sql.connect.functions as F
 import pytest
-from pyspark.errors.exceptions.base import PySparkException
+from pyspark import StorageLevel
+from pyspark.errors.exceptions.base import (
+    AnalysisException,
+    ParseException,
+    PySparkException,
+    UnsupportedOperationException,
+)
+from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.observation import Observation
 from pyspark.sql.connect.session import SparkSession
-from pyspark.sql.types import Row
+from pyspark.sql.types import IntegerType, Row, StringType, StructType
 
 from tests.clients.connect_sessions import remote_session
 from tests.clients.fix_server import RealServer
@@ -181,3 +190,152 @@ def test_settings_of_the_client_are_stored(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as caught:
         conf.set("spark.sql.ansi.enabled", None)
     assert caught.value.getCondition() == "INVALID_CONF_VALUE"
+
+
+def test_metadata_of_columns_is_in_the_schema(spark: SparkSession) -> None:
+    named = F.col("id").alias("x", metadata={"max": 3, "of": {"a": [1, 2]}})
+    frame = spark.range(2).select(named).withMetadata("x", {"unit": "m", "comment": "length"})
+    assert frame.schema["x"].metadata == {"unit": "m", "comment": "length"}
+    assert spark.range(2).select(named).filter("x > 0").schema["x"].metadata == {"max": 3, "of": {"a": [1, 2]}}
+    inner = StructType().add("n", IntegerType(), metadata={"unit": "s"})
+    given = StructType().add("s", inner, metadata={"outer": True})
+    frame = spark.createDataFrame([((1,),)], given)
+    assert (frame.schema["s"].metadata, frame.schema["s"].dataType) == ({"outer": True}, inner)
+    assert frame.collect() == [Row(s=Row(n=1))]
+
+
+def test_fields_with_equal_names_arrive(spark: SparkSession) -> None:
+    schema = StructType().add("s", StructType().add("x", IntegerType()).add("x", StringType()))
+    rows = [Row(s=Row("x", "x")(1, "a")), Row(s=Row("x", "x")(2, "b"))]
+    frame = spark.createDataFrame(rows, schema)
+    assert (frame.schema, frame.collect()) == (schema, rows)
+
+
+def test_decimals_of_all_digits_arrive(spark: SparkSession) -> None:
+    values = [(Decimal("99.99"),), (None,), (Decimal("-99.99"),)]
+    assert [tuple(row) for row in spark.createDataFrame(values, "d decimal(4,2)").collect()] == values
+
+
+def test_text_that_is_no_schema_is_a_parse_error(spark: SparkSession) -> None:
+    with pytest.raises(ParseException, match="a frobnicate") as failure:
+        spark.createDataFrame([(1,)], "a frobnicate")
+    assert failure.value.getCondition() == "PARSE_SYNTAX_ERROR"
+
+
+def test_partitions_with_new_rows_are_overwritten(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(1, "a"), (2, "a"), (3, "b"), (4, None)], "n int, p string")
+    rows.writeTo("by_partition").partitionedBy("p").create()
+    changes = spark.createDataFrame([(9, "a"), (8, None), (7, "c")], "n int, p string")
+    changes.writeTo("by_partition").overwritePartitions()
+    table = spark.table("by_partition")
+    assert sorted(map(str, table.collect())) == sorted(map(str, [(Row(n=3, p="b")), *changes.collect()]))
+    writer = rows.filter("n = 3").withColumn("n", F.lit(6)).write.option("partitionOverwriteMode", "dynamic")
+    writer.mode("overwrite").saveAsTable("by_partition")
+    assert table.filter("p = 'b'").collect() == [Row(n=6, p="b")]
+    assert table.count() == 4
+    rows.filter("n = 1").write.mode("overwrite").saveAsTable("by_partition")  # the mode was that of one write
+    assert table.collect() == [Row(n=1, p="a")]
+
+
+def test_write_with_a_transaction_version_is_committed_once(spark: SparkSession) -> None:
+    rows = spark.range(3)
+    rows.write.saveAsTable("numbered")
+    for version in ("1", "1", "2"):
+        writer = rows.write.mode("append").option("txnAppId", "loads")
+        writer.option("txnVersion", version).saveAsTable("numbered")
+    assert spark.table("numbered").count() == 9
+
+
+def test_storage_level_is_what_the_client_has_set(spark: SparkSession) -> None:
+    frame, none = spark.table("sales").filter("n > 1"), StorageLevel(False, False, False, False)
+    assert (frame.is_cached, frame.storageLevel) == (False, none)
+    frame.cache()
+    assert (frame.is_cached, frame.storageLevel) == (True, StorageLevel.MEMORY_AND_DISK_DESER)
+    assert spark.table("sales").filter("n > 1").is_cached and not spark.table("sales").is_cached
+    frame.unpersist()
+    assert not frame.is_cached
+    frame.persist(StorageLevel.DISK_ONLY).persist()
+    assert frame.storageLevel == StorageLevel.DISK_ONLY
+    turned = spark.table("sales").select("item", "n").transpose()
+    assert turned.cache().is_cached
+
+
+def test_table_is_cached_until_it_is_not(spark: SparkSession) -> None:
+    catalog = spark.catalog
+    assert not catalog.isCached("sales")
+    catalog.cacheTable("sales")
+    assert catalog.isCached(f"{SCHEMA}.sales")
+    catalog.uncacheTable(f"spark_catalog.{SCHEMA}.sales")
+    assert not catalog.isCached("sales")
+    catalog.cacheTable("sales", StorageLevel.DISK_ONLY)
+    catalog.clearCache()
+    assert not catalog.isCached("sales")
+    for call in (catalog.cacheTable, catalog.uncacheTable, catalog.isCached):
+        with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+            call("missing")
+
+
+def test_input_files_are_those_of_the_tables(spark: SparkSession) -> None:
+    sales = spark.table("sales")
+    spark.createDataFrame([(1,), (2,)], "n int").write.saveAsTable("other_input")
+    files = [path for name in ("sales", "other_input") for path in _files(spark, name)]
+    assert sales.inputFiles() == _files(spark, "sales")
+    joined = sales.join(spark.table("other_input"), "n").groupBy("item").count()
+    assert joined.inputFiles() == sorted(files)
+    assert all(path.startswith("file:///") for path in files)
+    assert spark.range(3).inputFiles() == []
+    sales.createOrReplaceTempView("some_sales")
+    for frame, name in ((spark.table("some_sales"), "a view"), (spark.sql("SELECT * FROM sales"), "a SQL text")):
+        with pytest.raises(UnsupportedOperationException, match=f"inputFiles of {name}"):
+            frame.inputFiles()
+
+
+def _files(spark: SparkSession, table: str) -> list[str]:
+    rows = spark.sql(f"SELECT DISTINCT _metadata.file_path AS path FROM {table}").collect()
+    return sorted(row.path.replace("file:/", "file:///") for row in rows)
+
+
+ROWS = (F.count("*").alias("rows"), F.sum("id").alias("sum"))
+# Actions on a DataFrame of 1000 rows, each of which computes all of them once.
+ACTIONS: dict[str, Callable[[DataFrame], Any]] = {
+    "collected": lambda rows: rows.collect(),
+    "sorted": lambda rows: rows.orderBy(F.desc("id")).collect(),
+    "filtered": lambda rows: rows.filter("id > 990").collect(),
+    "joined": lambda rows: rows.join(rows.sparkSession.range(5), "id").collect(),
+    "aggregated": lambda rows: rows.groupBy(F.col("id") % 3).count().collect(),
+    "last rows": lambda rows: rows.tail(1),
+    "pandas": lambda rows: rows.toPandas(),
+    "created": lambda rows: rows.write.mode("overwrite").option("overwriteSchema", "true").saveAsTable("observed"),
+    "appended": lambda rows: rows.write.mode("append").saveAsTable("observed"),
+    "replaced": lambda rows: rows.write.mode("overwrite").option("replaceWhere", "id >= 0").saveAsTable("observed"),
+    "clustered": lambda rows: rows.write.mode("append").saveAsTable("observed_in_order"),
+}
+
+
+def test_metrics_are_observed_once_by_each_action(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE observed_in_order (id BIGINT) USING delta CLUSTER BY (id)")
+    for name, act in ACTIONS.items():
+        metrics = Observation()
+        act(spark.range(0, 1000, 1, 3).observe(metrics, *ROWS))
+        assert (name, metrics.get) == (name, {"rows": 1000, "sum": 499500})
+    assert spark.table("observed").count() == 1000
+
+
+def test_metrics_have_the_types_of_their_values(spark: SparkSession) -> None:
+    metrics, others = Observation("first"), Observation("second")
+    columns = "name", "s", "d", "none"
+    row = spark.sql("SELECT 'x' AS name, named_struct('q', array(1)) AS s, 1.50BD AS d, CAST(NULL AS INT) AS none")
+    observed = row.observe(metrics, *(F.max(name).alias(name) for name in columns)).filter("d > 2")
+    assert observed.observe(others, F.count("*").alias("n")).collect() == []
+    assert metrics.get == {"name": "x", "s": Row(q=[1]), "d": Decimal("1.50"), "none": None}
+    assert others.get == {"n": 0}
+
+
+def test_metrics_that_would_count_rows_again_are_rejected(spark: SparkSession) -> None:
+    observed = spark.range(3).observe("m", *ROWS)
+    with pytest.raises(UnsupportedOperationException, match="observe in the command create_dataframe_view"):
+        observed.createOrReplaceTempView("observed_rows")
+    with pytest.raises(UnsupportedOperationException, match="observe in the command merge_into_table_command"):
+        observed.mergeInto("observed", F.expr("observed.id = source.id")).whenNotMatched().insertAll().merge()
+    with pytest.raises(AnalysisException, match="INVALID_OBSERVED_METRICS"):
+        spark.range(3).observe("m", F.col("id").alias("x")).collect()

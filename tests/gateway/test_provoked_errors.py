@@ -15,6 +15,7 @@ import pyspark.sql.connect.functions as F
 import pyspark.sql.connect.proto as pb2
 import pytest
 from pyspark.sql.connect.plan import Filter, Read
+from pyspark.sql.types import ArrayType, StringType
 
 from catalog.errors import SqlError
 from engine.spark.connectors import install_connector
@@ -49,8 +50,10 @@ def stream() -> pb2.Relation:
     return pb2.Relation(read=pb2.Read(is_streaming=True, named_table=named))
 
 
-def observe() -> pb2.Relation:
-    return pb2.Relation(collect_metrics=pb2.CollectMetrics(input=table("t"), name="m"))
+def typed(schema: str) -> pb2.Relation:
+    relation = read("json", "/a")
+    relation.read.data_source.schema = schema
+    return relation
 
 
 def save(**fields: Any) -> pb2.WriteOperation:
@@ -66,15 +69,22 @@ RELATIONS: dict[str, Callable[[], pb2.Relation]] = {
     'spark.read.option("frobnicate", 1).table("t")': lambda: table("t", frobnicate="1"),
     'spark.read.option("versionAsOf", "x").table("t")': lambda: table("t", versionAsOf="x"),
     'spark.read.option("readChangeFeed", True).table("t")': lambda: table("t", readChangeFeed="true"),
-    'spark.table("t").observe("m", …)': observe,
+    "spark.read.schema(ArrayType(StringType())).json('/a')": lambda: typed(ArrayType(StringType()).json()),
+    "spark.read.schema('{').json('/a')": lambda: typed("{"),
     'spark.table("t").filter(udf(f)("a"))': lambda: select(F.udf(lambda value: value)("a")),
 }
 WRITES: dict[str, Callable[[], object]] = {
     'df.write.format("csv").saveAsTable("t")': lambda: write_of(save(source="csv")),
     'df.write.option("compression", "zstd").saveAsTable("t")': lambda: write_of(save(options={"compression": "zstd"})),
     'df.write.bucketBy(4, "a").saveAsTable("t")': lambda: write_of(save(bucket_by={"num_buckets": 4})),
-    'df.writeTo("t").overwritePartitions()': lambda: write_v2_of(
-        pb2.WriteOperationV2(table_name="t", mode=SAVE_2.MODE_OVERWRITE_PARTITIONS)
+    'df.write.option("partitionOverwriteMode", "dynamic").option("replaceWhere", …).saveAsTable("t")': lambda: write_of(
+        save(options={"partitionOverwriteMode": "dynamic", "replaceWhere": "a = 1"})
+    ),
+    'df.write.option("partitionOverwriteMode", "all").saveAsTable("t")': lambda: write_of(
+        save(options={"partitionOverwriteMode": "all"})
+    ),
+    'df.writeTo("t").option("txnVersion", "x").append()': lambda: write_v2_of(
+        pb2.WriteOperationV2(table_name="t", mode=SAVE_2.MODE_APPEND, options={"txnVersion": "x"})
     ),
     "a condition with a window": lambda: expression_sql(pb2.Expression(window=pb2.Expression.Window())),
     "an empty plan": lambda: operation_of(pb2.Plan()),

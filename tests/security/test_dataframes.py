@@ -7,6 +7,7 @@ import json
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,39 @@ def test_functions_of_files_find_none_below_a_hidden_view(people: People) -> Non
     assert rows(people, "eve", frame) == [(8, "")]
     ((_, file),) = rows(people, "ann", frame)
     assert file.endswith(".parquet")
+
+
+def observed(people: People, who: str, frame: DataFramePlan) -> list[Any]:
+    """Returns the metrics of a DataFrame, as the literals' values."""
+    found: list[bytes] = []
+    request = StatementRequest(identity=people._lake.identity(who), on_observed=found.extend)
+    result = people._result(who, dataframe_query(frame), request)
+    list(result.batches())
+    result.close()
+    messages = [proto.ExecutePlanResponse.ObservedMetrics.FromString(one) for one in found]
+    literals = [value for message in messages for value in message.values]
+    return [getattr(value, value.WhichOneof("literal_type")) for value in literals]
+
+
+def test_observed_metrics_are_those_of_the_rows_of_the_user(people: People) -> None:
+    t = input_table()
+    metrics = F.count("*").alias("rows"), F.sum("amount").alias("sum"), F.min("n").alias("n")
+    for frame in (t.observe("m", *metrics), t.observe("m", *metrics).filter("amount < 0")):
+        assert observed(people, "ann", plan(frame, ORDERS)) == [4, 100, 0]
+        assert observed(people, "eve", plan(frame, ORDERS)) == [2, 30, -1]
+    failing = t.observe("m", F.max(F.lit(1) / (F.col("amount") - 30)).alias("x"))
+    assert observed(people, "eve", plan(failing, ORDERS)) == [-0.05]
+
+
+def test_observed_file_names_are_none_below_a_hidden_view(people: People) -> None:
+    frame = plan(input_table().observe("m", F.max(F.input_file_name()).alias("file")), "SELECT * FROM shop.large")
+    assert observed(people, "eve", frame) == [""]
+    (file,) = observed(people, "ann", frame)
+    assert file.endswith(".parquet")
+    positions = input_table().observe("m", F.max(F.monotonically_increasing_id()).alias("id"))
+    assert condition(people, "eve", plan(positions, ORDERS)) == condition(
+        people, "eve", plan(input_table().select(F.monotonically_increasing_id()), ORDERS)
+    )
 
 
 def test_filter_that_fails_on_rows_of_a_hidden_view_does_not_fail(people: People) -> None:
@@ -306,6 +340,15 @@ ATTACKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
         lambda: local(schema(metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(3)"})), "UNSUPPORTED_PLAN",
         lambda: local(schema(metadata={"comment": "x"})),
     ),
+    "default in metadata": (
+        lambda: alias('{"CURRENT_DEFAULT": "1"}'), "UNSUPPORTED_PLAN", lambda: alias('{"DEFAULT": "1"}')
+    ),
+    "hidden column in metadata": (
+        lambda: alias('{"max": 1, "__metadata_col": true}'), "UNSUPPORTED_PLAN", lambda: alias('{"max": 1}')
+    ),
+    "comment that is no text": (
+        lambda: alias('{"comment": 1}'), "UNSUPPORTED_PLAN", lambda: alias('{"comment": "1"}')
+    ),
     "metadata of the gateway": (
         lambda: alias('{"gateway.read": true}'), "UNSUPPORTED_PLAN", lambda: alias('{"comment": "x"}')
     ),
@@ -358,6 +401,7 @@ ALLOWED_RELATIONS = {
     *(
         "aggregate",
         "as_of_join",
+        "collect_metrics",
         "deduplicate",
         "describe",
         "drop",
@@ -506,6 +550,18 @@ def test_local_rows_in_other_forms_are_rejected(people: People) -> None:
     assert rows(people, "ann", local_rows(stream(pa.array(["x"])))) == [("x",)]
     for content in (b"x", b"\xff" * 100, stream(TEXTS)[:-600]):
         assert condition(people, "ann", local_rows(content)) == "UNSUPPORTED_PLAN"
+
+
+def test_local_decimals_have_at_most_the_digits_of_their_type(people: People) -> None:
+    full = pa.array([Decimal("99.99"), None, Decimal("-99.99"), Decimal("0.00")], pa.decimal128(4, 2))
+    lists = pa.array([[value] for value in full.to_pylist()], pa.list_(full.type))
+    for column in (full, lists):
+        assert rows(people, "ann", local_rows(stream(column))) == [(value,) for value in column.to_pylist()]
+    data = full.buffers()[1].to_pybytes()
+    wide = stream(full).replace(data, data[:16] + (10_000).to_bytes(16, "little") + data[32:])
+    assert rows(people, "ann", local_rows(wide)) == [(value,) for value in full.to_pylist()]  # the row is NULL
+    wrong = stream(full).replace(data, (10_000).to_bytes(16, "little") + data[16:])
+    assert condition(people, "ann", local_rows(wrong)) == "UNSUPPORTED_PLAN"
 
 
 def test_compressed_local_rows_are_rejected(people: People) -> None:

@@ -10,7 +10,12 @@ from typing import Any
 
 import pyspark.sql.connect.functions as F
 import pytest
-from pyspark.errors.exceptions.connect import AnalysisException, SparkConnectGrpcException
+from pyspark.errors.exceptions.connect import (
+    AnalysisException,
+    SparkConnectGrpcException,
+    UnsupportedOperationException,
+)
+from pyspark.sql.connect.observation import Observation
 from pyspark.sql.connect.session import SparkSession
 
 from tests.clients.connect_sessions import delta_table_class, remote_session
@@ -91,6 +96,9 @@ READS: dict[str, Callable[[Any, str], Any]] = {
     "older version": lambda s, t: s.read.option("versionAsOf", 1).table(t).collect(),
     "write": lambda s, t: s.table(t).createTempView(f"w_{t[2:]}"),
     "columns": lambda s, t: s.catalog.listColumns(t),
+    "input files": lambda s, t: s.table(t).inputFiles(),
+    "observed": lambda s, t: s.table(t).observe("m", F.count("*").alias("rows")).collect(),
+    "cached": lambda s, t: s.catalog.cacheTable(t),
 }
 
 
@@ -123,6 +131,22 @@ GOVERNED: dict[str, tuple[Run, list[tuple[Any, ...]]]] = {
 def test_filter_and_mask_apply_to_dataframes(bob: SparkSession, case: str) -> None:
     run, expected = GOVERNED[case]
     assert [tuple(row) for row in run(bob.table("s.governed")).collect()] == expected
+
+
+def test_input_files_of_a_protected_table_are_rejected(bob: SparkSession) -> None:
+    with pytest.raises(UnsupportedOperationException, match="a table with a row filter or column masks"):
+        bob.table("s.governed").inputFiles()
+    with pytest.raises(AnalysisException, match="_metadata"):
+        bob.sql("SELECT _metadata.file_path FROM s.governed").collect()
+    assert len(bob.table("s.open").inputFiles()) > 0
+
+
+def test_observed_metrics_are_those_of_visible_rows(bob: SparkSession) -> None:
+    for number, condition in enumerate(("true", "region = 'south'")):
+        metrics = Observation(f"rows {number}")
+        observed = bob.table("s.governed").observe(metrics, F.count("*").alias("rows"), F.max("email").alias("email"))
+        observed.filter(condition).collect()
+        assert metrics.get == {"rows": 1, "email": "***"}
 
 
 def test_view_over_a_dataframe_has_filter_and_mask(bob: SparkSession) -> None:

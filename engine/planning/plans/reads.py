@@ -5,7 +5,8 @@ They define *which data* to read; `engine/spark` implements how. Queries whose r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catalog.entries import SchemaMode, TableEntry
@@ -174,13 +175,14 @@ class CommandPlan:
 
 @dataclass(frozen=True, slots=True)
 class QueryColumn:
-    """A column of a query's result; `sql_type` in DDL's spelling, `json_type` in Spark's JSON."""
+    """A column of a query's result; `sql_type` in DDL's spelling, `json_type` in Spark's JSON, `metadata` of users."""
 
     name: str
     sql_type: str
     comment: str | None
     json_type: str | dict[str, Any]
     is_nullable: bool = True
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,6 +65,28 @@ def test_session_is_used_and_released_through_another_gateway(start: Maker) -> N
             rows_of(client, "SELECT 1")
 
 
+def test_session_is_released_at_a_gateway_that_has_had_no_call_of_it(start: Maker) -> None:
+    first, second, third = knows_ports(start, 3)
+    with connected(second) as client, connected(second) as other:
+        for one in (client, other):
+            move(one, first)
+        client.release_session()
+        for gateway in (second, third):
+            move(client, gateway)
+            with pytest.raises(PySparkException, match="SESSION_(CLOSED|CHANGED)"):
+                rows_of(client, "SELECT 1")
+        assert rows_of(other, "SELECT 1") == [{"1": 1}]
+
+
+def test_release_of_a_session_that_none_has_is_no_error(start: Maker) -> None:
+    first, second = knows_ports(start)
+    second.crash()
+    with connected(first) as client:
+        client.release_session()
+        with pytest.raises(PySparkException, match="SESSION_CLOSED"):
+            rows_of(client, "SELECT 1")
+
+
 def test_error_of_the_owner_arrives_as_it_is(start: Maker) -> None:
     first, second = knows_ports(start)
     with connected(first) as client:

@@ -10,6 +10,7 @@ import pytest
 import zstandard
 from pyspark.sql.connect.column import Column
 from pyspark.sql.connect.plan import SQL, Filter, LogicalPlan, Project, Range, Read
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid, ConnectPlanUnreadable
 from engine.runtime.dataframe import DataFramePlan
@@ -17,7 +18,7 @@ from engine.runtime.parameters import Parameter
 from engine.sql.query.source_text import position_in
 from gateway.connect.inputs import name_parts, quote_name
 from gateway.connect.literals import parameter_of
-from gateway.connect.plans import operation_of, query_of
+from gateway.connect.plans import observes, operation_of, query_of
 
 
 def _relation(plan: LogicalPlan) -> pb2.Relation:
@@ -40,6 +41,20 @@ def _table(name: str, **options: str) -> pb2.Relation:
     return pb2.Relation(read=pb2.Read(named_table=pb2.Read.NamedTable(unparsed_identifier=name, options=options)))
 
 
+def _typed_source(schema: str) -> pb2.Relation:
+    relation = _data_source("json", "/l/f.json")
+    relation.read.data_source.schema = schema
+    return relation
+
+
+# A `StructType` that a client sends as JSON.
+_JSON_SCHEMA = (
+    StructType()
+    .add("a b", IntegerType(), nullable=False)
+    .add("s", StructType().add("x", ArrayType(StringType()), nullable=False))
+    .json()
+)
+
 READS = {
     "table": (_table("c.s.t"), "SELECT * FROM `c`.`s`.`t`"),
     "quoted name": (_table("`a.b`.`c``d`"), "SELECT * FROM `a.b`.`c``d`"),
@@ -54,9 +69,17 @@ READS = {
         _data_source("iceberg", "/l/t", versionasof="7"),
         "SELECT * FROM iceberg.`/l/t` VERSION AS OF 7",
     ),
+    "schema in DDL": (
+        _typed_source("a INT, b STRING"),
+        "SELECT * FROM read_files('/l/f.json', format => 'json', schema => 'a INT, b STRING')",
+    ),
+    "schema in JSON": (
+        _typed_source(_JSON_SCHEMA),
+        "SELECT * FROM read_files('/l/f.json', format => 'json', schema => '`a b` int, `s` struct<`x` array<string>>')",
+    ),
     "files": (
         _data_source("csv", "/l/it's.csv", header="true"),
-        "SELECT * FROM read_files('/l/it\\'s.csv', format => 'csv', header => 'true')",
+        "SELECT * FROM read_files('/l/it\\'s.csv', format => 'csv', header => 'true', inferschema => 'false')",
     ),
     "files with options that the reader ignores": (
         _data_source("json", "/l/a.json", inferSchema="true"),
@@ -91,6 +114,12 @@ def test_read_that_is_not_allowed_is_rejected_by_name(case: str) -> None:
     relation, name = REJECTED_READS[case]
     with pytest.raises(ConnectFeatureNotSupported, match=name):
         query_of(relation)
+
+
+@pytest.mark.parametrize("schema", ["{", '{"type": "struct"}', '{"type": "array"}', '{"fields": 1, "type": "struct"}'])
+def test_schema_of_a_reader_that_is_no_json_is_invalid(schema: str) -> None:
+    with pytest.raises(ConnectPlanInvalid, match="schema"):
+        query_of(_typed_source(schema))
 
 
 @pytest.mark.parametrize("name", ["", " ", "a.", ".a", "a..b", "a b", "`a", "a;b c", "`a`b"])
@@ -138,6 +167,15 @@ def test_errors_have_positions_in_the_texts_of_users_only() -> None:
         assert (position_in(text, 7) is None) is is_generated
 
 
+def test_metrics_of_a_plan_are_found_at_any_depth() -> None:
+    observed = pb2.Relation(collect_metrics={"input": _table("t"), "name": "m"})
+    reference = pb2.Relation(subquery_alias={"input": observed, "alias": "df"})
+    text = pb2.Relation(with_relations={"root": {"sql": {"query": "SELECT * FROM df"}}, "references": [reference]})
+    assert observes(observed) and observes(pb2.Relation(limit={"input": observed})) and observes(text)
+    assert observes(pb2.Command(write_operation={"input": observed}))
+    assert not observes(_table("collect_metrics"))
+
+
 def test_ids_of_dataframes_survive() -> None:
     relation = _relation(Filter(Read("t"), F.col("id") > 1))
     relation.filter.input.common.plan_id = 42
@@ -160,7 +198,7 @@ ALLOWED_RELATIONS = _kinds("Relation", "rel_type") - {
     *("common_inline_user_defined_table_function", "common_inline_user_defined_data_source", "ml_relation"),
     *("extension", "unknown", "catalog", "show_string", "html_string", "with_watermark", "transpose"),
     *("cached_local_relation", "cached_remote_relation", "chunked_cached_local_relation"),
-    *("freq_items", "crosstab", "cov", "corr", "approx_quantile", "collect_metrics", "nearest_by_join", "parse", "zip"),
+    *("freq_items", "crosstab", "cov", "corr", "approx_quantile", "nearest_by_join", "parse", "zip"),
 }
 
 

@@ -23,6 +23,8 @@ from pyspark.errors.exceptions.connect import (
 
 from catalog.conditions import ConcurrentAppend
 from catalog.errors import Position
+from engine.runtime.request import StatementRequest
+from engine.runtime.results import ResultStream
 from gateway.connect.replies import Response
 from gateway.sessions.limits import Limits
 from tests.gateway.arrow_engine import ScriptSyntaxError, Streams, fails, rows
@@ -252,6 +254,35 @@ def test_position_of_an_error_is_its_query_context(lab: Lab) -> None:
     assert found.fragment() == "  wrong"
     assert found.summary() == "line 2, column 3\n  wrong\n  ^"
     assert caught.value.getMessageParameters() == {"text": "wrong"}
+
+
+def test_metrics_of_the_plan_arrive_with_its_end_and_again_after_reattaching(lab: Lab) -> None:
+    metrics = pb2.ExecutePlanResponse.ObservedMetrics(name="m", keys=["n"], values=[{"long": 7}])
+    receivers: list[bool] = []
+
+    def answer(request: StatementRequest) -> ResultStream:
+        receivers.append(request.on_observed is not None)
+        if request.on_observed is not None:
+            request.on_observed([metrics.SerializeToString()])
+        return rows(pa.table({"a": [1]}))(request)
+
+    lab.engine.answers["DataFrame: collect_metrics(t)"] = lab.engine.answers["DataFrame: limit(t)"] = answer
+    table = pb2.Relation(read=pb2.Read(named_table=pb2.Read.NamedTable(unparsed_identifier="t")))
+    stub, session_id = lab.stub(), str(uuid.uuid4())
+    for relation, expected in (
+        (pb2.Relation(collect_metrics={"input": table, "name": "m"}), [metrics]),
+        (pb2.Relation(limit={"input": table, "limit": 1}), []),
+    ):
+        request = execute_request("", session_id)
+        request.plan.root.CopyFrom(relation)
+        responses = list(stub.ExecutePlan(request))
+        reattach = pb2.ReattachExecuteRequest(
+            session_id=session_id, user_context=request.user_context, operation_id=request.operation_id
+        )
+        reattach.last_response_id = responses[-2].response_id
+        for last in (responses[-1], *stub.ReattachExecute(reattach)):
+            assert last.HasField("result_complete") and list(last.observed_metrics) == expected
+    assert receivers == [True, False]
 
 
 def test_long_message_arrives_whole(lab: Lab) -> None:

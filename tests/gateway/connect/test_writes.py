@@ -8,12 +8,13 @@ import pyspark.sql.connect.functions as F
 import pyspark.sql.connect.proto as pb2
 import pytest
 
-from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
+from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid, InvalidSettingValue
 from gateway.connect.expressions import expression_sql
 from gateway.connect.writes import merge_text, write_of, write_v2_of
 
 Mode: Any = pb2.WriteOperation.SaveMode
 Mode2: Any = pb2.WriteOperationV2.Mode
+DYNAMIC = {"partitionOverwriteMode": "dynamic"}
 
 
 def _save(mode: int, table: str = "s.t", *, by_position: bool = False, **fields: Any) -> pb2.WriteOperation:
@@ -89,13 +90,33 @@ def test_write_is_its_statement(case: str) -> None:
     [
         (_save(Mode.SAVE_MODE_APPEND, source="jdbc"), "jdbc"),
         (_save(Mode.SAVE_MODE_APPEND, source="parquet", path="/etc/x"), "parquet"),
-        (_save(Mode.SAVE_MODE_APPEND, options={"txnAppId": "x"}), "txnappid"),
+        (_save(Mode.SAVE_MODE_APPEND, options={"txnId": "x"}), "txnid"),
+        (_save(Mode.SAVE_MODE_OVERWRITE, options={**DYNAMIC, "overwriteSchema": "true"}), "overwriteSchema"),
+        (_save(Mode.SAVE_MODE_OVERWRITE, options={**DYNAMIC, "replaceWhere": "p = 1"}), "replaceWhere"),
         (_save(Mode.SAVE_MODE_APPEND, bucket_by={"num_buckets": 3}), "buckets"),
     ],
 )
 def test_write_that_is_not_supported_is_rejected_by_name(command: pb2.WriteOperation, name: str) -> None:
     with pytest.raises(ConnectFeatureNotSupported, match=name):
         write_of(command)
+
+
+def test_options_of_a_write_are_settings_of_its_statement() -> None:
+    options = {**DYNAMIC, "txnAppId": "loads", "txnVersion": "7"}
+    assert write_of(_save(Mode.SAVE_MODE_OVERWRITE, options=options)).settings == {
+        "spark.sql.sources.partitionOverwriteMode": "DYNAMIC",
+        "spark.databricks.delta.write.txnAppId": "loads",
+        "spark.databricks.delta.write.txnVersion": "7",
+    }
+    wrong = pb2.WriteOperationV2(table_name="t", mode=Mode2.MODE_APPEND, options={"txnVersion": "x"})
+    with pytest.raises(InvalidSettingValue, match="txnVersion"):
+        write_v2_of(wrong)
+
+
+def test_overwrite_of_partitions_is_dynamic() -> None:
+    write = write_v2_of(pb2.WriteOperationV2(table_name="t", mode=Mode2.MODE_OVERWRITE_PARTITIONS))
+    assert write.text("v", exists=True) == "INSERT OVERWRITE TABLE `t` BY NAME SELECT * FROM v"
+    assert write.settings == {"spark.sql.sources.partitionOverwriteMode": "DYNAMIC"}
 
 
 def test_write_without_a_target_is_invalid() -> None:

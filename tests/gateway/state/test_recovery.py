@@ -23,6 +23,7 @@ from engine.runtime.results import ResultStream
 from engine.spool.budget import SpoolBudget
 from gateway.hs2.gen import ttypes as t
 from gateway.sessions.limits import Limits
+from gateway.sessions.requested import WantedResult
 from gateway.state.folder import StateFolder
 from gateway.state.records import SessionOpened, decode
 from gateway.state.remote_positions import RemotePositions
@@ -157,6 +158,22 @@ def test_running_write_is_repeated_with_its_transaction_id(folder: Path | str, e
     second = killed_and_restarted(first)
     assert second.poll(submitted)["result"]["data_array"] == [["7", "7"]]
     assert engine.runs[-1].context.transaction_id == submitted["statement_id"]
+    second.stop()
+
+
+def test_running_write_is_repeated_with_its_settings(folder: Path | str, engine: ArrowEngine) -> None:
+    first = Process(folder, engine)
+    engine.answers["INSERT slow"] = sleeps(600)
+    session = first.registry.open_session(Identity("ada"))
+    settings = {"spark.sql.sources.partitionOverwriteMode": "DYNAMIC"}
+    operation = session.execute("INSERT slow", wanted=WantedResult(settings=settings))
+    assert eventually(lambda: bool(engine.runs))
+    operation.options = lambda: {"front_end": "http"}
+    operation.recorder.record()
+    engine.answers["INSERT slow"] = modifies(7, 7)
+    second = killed_and_restarted(first)
+    assert eventually(lambda: len(engine.runs) > 1)
+    assert [run.context.settings for run in engine.runs] == [settings, settings]
     second.stop()
 
 

@@ -8,6 +8,7 @@ import deltagateway.protocol.StatementRequest;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.connect.proto.Aggregate;
@@ -47,11 +48,10 @@ final class AllowedMessages {
   private static final Set<String> MESSAGES =
       Stream.of(
               "Relation RelationCommon Aggregate Aggregate.GroupingSets Aggregate.Pivot AsOfJoin"
-                  + " Deduplicate Drop Filter Hint Join Join.JoinDataType LateralJoin Limit"
-                  + " LocalRelation NADrop NAFill NAReplace NAReplace.Replacement Offset Project"
-                  + " Range Repartition RepartitionByExpression Sample"
-                  + " SetOperation Sort StatDescribe StatSummary"
-                  + " SubqueryAlias Tail ToDF ToSchema Unpivot"
+                  + " CollectMetrics Deduplicate Drop Filter Hint Join Join.JoinDataType"
+                  + " LateralJoin Limit LocalRelation NADrop NAFill NAReplace NAReplace.Replacement"
+                  + " Offset Project Range Repartition RepartitionByExpression Sample SetOperation"
+                  + " Sort StatDescribe StatSummary SubqueryAlias Tail ToDF ToSchema Unpivot"
                   + " Unpivot.Values UnresolvedTableValuedFunction WithColumns WithColumnsRenamed"
                   + " WithColumnsRenamed.Rename WithColumnsRenamed.RenameColumnsMapEntry"
                   + " WithRelations",
@@ -81,8 +81,16 @@ final class AllowedMessages {
   /** Functions that the planner replaces by expressions. */
   private static final Set<String> OF_PLANNER = Set.of("in", "when");
 
-  /** The only key of columns' metadata that has no meaning for Spark or for tables. */
+  /** Key of columns' metadata that Spark reads, as a text. */
   private static final String COMMENT = "comment";
+
+  /**
+   * Keys of columns' metadata that neither Spark, nor tables, nor the gateway reads: keys with a
+   * meaning have a dot (`delta.identity.start`), underscores at the beginning (`__metadata_col`),
+   * or capital words (`CURRENT_DEFAULT`). `engine/types/schema.py` has the same rule.
+   */
+  private static final Pattern USER_KEY =
+      Pattern.compile("(?![A-Z]+_)[\\p{L}\\p{N}][^.\\p{Cntrl}]{0,199}");
 
   /** Column by whose values rows are sorted before they are sampled. */
   private static final String ORDER = "__gateway_order";
@@ -202,7 +210,9 @@ final class AllowedMessages {
     json.fieldNames()
         .forEachRemaining(
             key -> {
-              if (!key.equals(COMMENT)) throw part("metadata of a column (" + key + ")");
+              boolean isText = !key.equals(COMMENT) || json.get(key).isTextual();
+              if (!isText || !USER_KEY.matcher(key).matches())
+                throw part("metadata of a column (" + key + ")");
             });
   }
 

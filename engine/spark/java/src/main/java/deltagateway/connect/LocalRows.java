@@ -8,6 +8,7 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.BaseLargeVariableWidthVector;
 import org.apache.arrow.vector.BaseVariableWidthVector;
+import org.apache.arrow.vector.DecimalVector;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.complex.ListVector;
@@ -85,14 +86,22 @@ final class LocalRows {
     }
   }
 
-  /** Validates a column by Arrow, which rejects every map because of its type. */
+  /**
+   * Validates a column by Arrow, except for two of its errors: it rejects every map because of its
+   * type, and each decimal with as many digits as its type permits.
+   */
   private static void ensureBuffers(FieldVector column, int rows) throws IOException {
     if (column.getValueCount() != rows) throw new IOException("a column of another length");
     ensureBuffers(column);
   }
 
   private static void ensureBuffers(FieldVector vector) throws IOException {
-    if (!hasMap(vector)) {
+    if (vector instanceof DecimalVector decimals) {
+      ValueVectorUtility.validate(decimals);
+      ensureDigits(decimals);
+      return;
+    }
+    if (!hasMapOrDecimal(vector)) {
       ValueVectorUtility.validateFull(vector);
       return;
     }
@@ -103,9 +112,17 @@ final class LocalRows {
     for (FieldVector child : vector.getChildrenFromFields()) ensureBuffers(child);
   }
 
-  private static boolean hasMap(FieldVector vector) {
+  private static boolean hasMapOrDecimal(FieldVector vector) {
     return vector instanceof MapVector
-        || vector.getChildrenFromFields().stream().anyMatch(LocalRows::hasMap);
+        || vector instanceof DecimalVector
+        || vector.getChildrenFromFields().stream().anyMatch(LocalRows::hasMapOrDecimal);
+  }
+
+  private static void ensureDigits(DecimalVector decimals) throws IOException {
+    for (int i = 0; i < decimals.getValueCount(); i++) {
+      int digits = decimals.isNull(i) ? 0 : decimals.getObject(i).precision();
+      if (digits > decimals.getPrecision()) throw new IOException("a decimal of " + digits);
+    }
   }
 
   private static void ensureCapacity(ArrowBuf buffer, long bytes) throws IOException {

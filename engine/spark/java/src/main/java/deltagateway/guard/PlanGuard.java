@@ -107,7 +107,7 @@ public final class PlanGuard {
   private static final Set<String> FRAME_OPERATORS =
       Stream.concat(
               PARSED_OPERATORS.stream(),
-              Stream.of("DataFrameDropColumns", "Tail", "UnresolvedDeduplicate"))
+              Stream.of("CollectMetrics", "DataFrameDropColumns", "Tail", "UnresolvedDeduplicate"))
           .collect(Collectors.toUnmodifiableSet());
 
   /** Expressions that only the planner of DataFrames creates. */
@@ -119,6 +119,7 @@ public final class PlanGuard {
       Set.of(
           "CTERelationDef",
           "CTERelationRef",
+          "CollectMetrics",
           "Deduplicate",
           "EmptyRelation",
           "Expand",

@@ -67,6 +67,7 @@ public final class ResponseFrame {
       column.put("ddl", declaredType(field).catalogString());
       column.put("nullable", field.nullable());
       column.put("comment", ScalaConversions.orNull(field.getComment()));
+      column.set("metadata", StatementRequest.JSON.readTree(field.metadata().json()));
     }
     return header;
   }

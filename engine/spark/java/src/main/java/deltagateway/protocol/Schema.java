@@ -40,7 +40,7 @@ public enum Schema {
   // Responses
   RESULT("time_zone columns steps_us rules rows repeatable segments"),
   QUERY_COLUMNS("time_zone columns traits variables"),
-  COLUMN("name type ddl nullable comment"),
+  COLUMN("name type ddl nullable comment metadata"),
   ASSIGNMENT("default row_type rows ?targets"),
   LINEAGE("columns rows"),
   // Callbacks of Java

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import deltagateway.analysis.ColumnLineage;
 import deltagateway.analysis.VariableAssignment;
 import deltagateway.cache.PlanCache;
+import deltagateway.connect.ObservedMetrics;
 import deltagateway.guard.PlanGuard;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.memory.MemoryGuard;
@@ -77,6 +78,10 @@ public final class GatewaySession {
 
   /** {@link ColumnLineage} of ended statements, until it is requested. */
   private final Map<String, String> lineages =
+      Collections.synchronizedMap(new RecentEntries<>(RECENT_MAX));
+
+  /** {@link ObservedMetrics} of statements, until they are requested. */
+  private final Map<String, String> observed =
       Collections.synchronizedMap(new RecentEntries<>(RECENT_MAX));
 
   /** {@link FiredRules} of a statement's last call, until they are requested. */
@@ -245,11 +250,20 @@ public final class GatewaySession {
   private String writeRows(QueryExecution query, TableWriter writer, StatementRequest request)
       throws Exception {
     if (!writer.mayBeOneTask() || !ExecutionSettings.mayBeOneTask(request))
-      return writer.write(query);
+      return written(query, writer, request);
     ExecutionSettings chosen = new ExecutionSettings(spark, settings);
     StatementQueryExecution inOneTask =
         chosen.inOneTask(new StatementQueryExecution(spark, query.analyzed()));
-    return inOneTask == null ? writer.write(query) : chosen.during(() -> writer.write(inOneTask));
+    return inOneTask == null
+        ? written(query, writer, request)
+        : chosen.during(() -> written(inOneTask, writer, request));
+  }
+
+  private String written(QueryExecution query, TableWriter writer, StatementRequest request)
+      throws Exception {
+    String files = writer.write(query);
+    recordObserved(request.id, query);
+    return files;
   }
 
   private void recordLineage(StatementRequest request, LogicalPlan analyzed)
@@ -268,6 +282,17 @@ public final class GatewaySession {
    */
   public String lineage(String statementId) {
     return lineages.remove(statementId);
+  }
+
+  /** Records the metrics of a plan that has run. */
+  void recordObserved(String statementId, QueryExecution executed) {
+    if (ObservedMetrics.isIn(executed.analyzed()))
+      observed.put(statementId, ObservedMetrics.toJson(executed));
+  }
+
+  /** Returns {@link ObservedMetrics#toJson} of a statement's last plan; null if it has none. */
+  public String observed(String statementId) {
+    return observed.remove(statementId);
   }
 
   /**

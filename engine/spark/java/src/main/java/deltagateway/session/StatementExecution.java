@@ -157,12 +157,15 @@ public final class StatementExecution {
     ResultSpool rows = spool(schema);
     try {
       run(chosen, settings, schema, rows);
+      session.recordObserved(request.id, chosen);
       return rows;
     } catch (Throwable failure) {
       if (chosen == query || !UnscaledDecimalAggregates.failed(failure)) throw failure;
     }
     ResultSpool again = rows.again(rows.hasAnnounced() ? null : announcer(schema));
-    run(settings.choose(query, false), settings, schema, again);
+    StatementQueryExecution original = settings.choose(query, false);
+    run(original, settings, schema, again);
+    session.recordObserved(request.id, original);
     if (rows.hasAnnounced()) throw new RejectionException("sum beyond statistics", "");
     return again;
   }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import deltagateway.cache.PlanCache;
+import deltagateway.connect.ObservedMetrics;
 import deltagateway.guard.PlanGuard;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.StatementRequest;
@@ -220,7 +221,10 @@ public final class TableWriter {
     NestedNullCounts nulls =
         new NestedNullCounts(fileColumns(ScalaConversions.list(plan.output())));
     boolean isDivided =
-        !rules.isNull() && !rules.hasNonNull("curve") && rules.get("order").isEmpty();
+        !rules.isNull()
+            && !rules.hasNonNull("curve")
+            && rules.get("order").isEmpty()
+            && !ObservedMetrics.isIn(execution.analyzed()); // rows of a sample would count twice
     SubqueryFailures.execute(
         execution,
         () -> {

@@ -46,8 +46,8 @@ class AllowListsTest {
           + " UnresolvedSubqueryColumnAliases UnresolvedTVFAliases UnresolvedTableValuedFunction"
           + " UnresolvedWith";
   private static final String ANALYZED =
-      " CTERelationDef CTERelationRef Deduplicate EmptyRelation Expand ResolvedHint"
-          + " ResolvedInlineTable UnionLoopRef View WithCTE";
+      " CTERelationDef CTERelationRef CollectMetrics Deduplicate EmptyRelation Expand"
+          + " ResolvedHint ResolvedInlineTable UnionLoopRef View WithCTE";
 
   private static final List<Class<?>> CLASSES = new ArrayList<>();
 

@@ -40,7 +40,8 @@ class ResponseFrameTest {
     header.get("columns").forEach(Schema.COLUMN::check);
     assertEquals("Asia/Tokyo", header.get("time_zone").textValue());
     assertEquals(
-        "{\"name\":\"m\",\"type\":\"long\",\"ddl\":\"bigint\",\"nullable\":true,\"comment\":null}",
+        "{\"name\":\"m\",\"type\":\"long\",\"ddl\":\"bigint\",\"nullable\":true,\"comment\":null,"
+            + "\"metadata\":{}}",
         header.get("columns").get(0).toString());
     assertEquals("array<string>", header.get("columns").get(1).get("ddl").textValue());
     assertFalse(header.get("columns").get(1).get("nullable").booleanValue());
@@ -57,6 +58,7 @@ class ResponseFrameTest {
     JsonNode columns = ResponseFrame.header(schema, "UTC").get("columns");
     assertEquals("char(3)", columns.get(0).get("ddl").textValue());
     assertEquals("three", columns.get(0).get("comment").textValue());
+    assertEquals("three", columns.get(0).get("metadata").get("comment").textValue());
     assertEquals("string", columns.get(1).get("ddl").textValue());
     assertNull(columns.get(1).get("comment").textValue());
   }
