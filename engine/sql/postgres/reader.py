@@ -45,6 +45,12 @@ class _Parser(PostgresParser):
         name: PostgresParser.FUNCTION_PARSERS[name] for name in _FUNCTION_SYNTAX
     }
     STATEMENT_PARSERS: ClassVar[dict[TokenType, Any]] = {}
+    # The keys as they are written; sqlglot would read a path in a constant.
+    JSON_OPERATORS: ClassVar[dict[TokenType, Any]] = {
+        **PostgresParser.JSON_OPERATORS,
+        TokenType.ARROW: lambda self, this, key: self.expression(exp.JSONExtract(this=this, expression=key)),
+        TokenType.DARROW: lambda self, this, key: self.expression(exp.JSONExtractScalar(this=this, expression=key)),
+    }
 
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         place = token or self._curr

@@ -7,7 +7,14 @@ select ^a @> b from arrays
 select ^age(ts) from events
 select id, ^age(ts, ts) from events
 select to_tsvector_ok, ^to_tsvector(note) from events
-select ^j #> '{a}' from docs
+select ^j ? 'a' from docs
+select ^j ?| array['a'] from docs
+select ^j ?& array['a'] from docs
+select ^j #- '{a}' from docs
+select ^j @? '$.a' from docs
+select ^j::jsonb || '{"a": 1}' from docs
+select ^j::jsonb - 'a' from docs
+select ^(j->'a') || 'b' from docs
 select ^to_char(a, '999D99') from numbers
 select ^to_char(ts, 'J') from events
 select ^justify_hours(interval '30 hours')
