@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from engine.runtime.statement import Statement
 from engine.statements.listings.statement import (
+    ListChecks,
     ListColumns,
     ListForeignKeys,
     ListPrimaryKeys,
@@ -64,6 +65,12 @@ def visible_keys(run: RunCall, catalog: str) -> tuple[list[Row], list[Row]]:
     everything = (None, None, None)
     foreign = run(ListForeignKeys(parent=everything, child=(catalog, None, None))).to_pylist()
     return primary, foreign
+
+
+def visible_checks(run: RunCall, catalog: str) -> list[Row]:
+    """Returns the CHECK constraints in a catalog."""
+    found: list[Row] = run(ListChecks(table=(catalog, None, None))).to_pylist()
+    return found
 
 
 def _exactly(name: str) -> str:

@@ -117,7 +117,11 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     "pg_my_temp_schema": ("oid", "() AS 0::BIGINT"),
     "pg_is_other_temp_schema": ("bool", "(o) AS FALSE"),
     "pg_get_partkeydef": ("text", f"(o) AS {_NO_TEXT}"),
-    "pg_get_serial_sequence": ("text", f"(t, c) AS {_NO_TEXT}"),
+    "pg_get_serial_sequence": (
+        "text",
+        """(t, c) AS (SELECT max(pgf_quote_ident(q.schema_name) || '.' || pgf_quote_ident(q.name)) FROM pgf_sequences q
+            WHERE q.table_oid = pgf_find_regclass(t) AND q.column_name = c)""",
+    ),
     "pg_get_function_arguments": ("text", "(o) AS (SELECT f.arguments FROM pgf_functions f WHERE f.oid = o)"),
     "pg_get_function_identity_arguments": (
         "text",

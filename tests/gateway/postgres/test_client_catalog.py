@@ -16,7 +16,7 @@ from gateway.postgres.client_catalog import ClientCatalog, SharedCatalogs
 from tests.gateway.postgres.sample_objects import DATABASE, SCHEMA, run_listing
 
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'sales' ORDER BY 1"
-LISTED = ["big_orders", "customers", "orders"]
+LISTED = ["big_orders", "customers", "items", "orders", "pairs"]
 
 
 @pytest.fixture
