@@ -20,6 +20,7 @@ from engine.sql.postgres.spark_text import spark_text
 from engine.sql.postgres.templates import call, fill
 from engine.sql.postgres.translate_expressions import ExpressionTranslator, series
 from engine.sql.query.source_text import SourceText, join_texts, position_in, slice_text
+from engine.sql.string_literals import spark_string
 
 _RANK, _KEY = "pg_rank", "pg_key"
 _REFUSED_WORDS = {
@@ -109,6 +110,8 @@ def _with_names(text: str, tokens: list[Token], source: str | None = None) -> So
             made = "`" + token.text.replace("`", "``") + "`"
         elif token.token_type == TokenType.STRING and "\\" in raw:
             made = raw.replace("\\", "\\\\")
+        elif token.token_type == TokenType.BYTE_STRING:
+            made = spark_string(token.text)
         elif token.token_type == TokenType.PARAMETER and after is not None and after.text.isdecimal():
             made = ":p"
         if made is not None:

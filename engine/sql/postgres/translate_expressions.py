@@ -18,7 +18,6 @@ from engine.sql.postgres.literals import (
     interval_sql,
     java_pattern,
     similar_pattern,
-    unescape,
 )
 from engine.sql.postgres.reader import last_name, start_of
 from engine.sql.postgres.templates import call, fill
@@ -132,9 +131,7 @@ class ExpressionTranslator:
             return node
         if isinstance(node, _COMPARISONS) and isinstance(node.expression, exp.Any | exp.All):
             return self._quantified(node, node.expression)
-        if isinstance(node, exp.ByteString):
-            return exp.Literal.string(unescape(node.name))
-        if isinstance(node, exp.RawString):
+        if isinstance(node, exp.ByteString | exp.RawString):
             return exp.Literal.string(node.name)
         if isinstance(node, exp.UnicodeString):
             return exp.Literal.string(re.sub(r"\\([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), node.name))

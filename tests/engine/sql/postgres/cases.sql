@@ -349,3 +349,7 @@ select ' {"b":1 ,"a": [ ] } '::json::text, ' [ ] '::jsonb::text, '{ }'::jsonb::t
 select '{"a": 1, "b": 2}'::jsonb = '{"b":2,"a":1}'::jsonb as same, null::json is null as n, null::jsonb->>'a' as v, '{"a":1}'::json->>null::text as k
 select count(*) from docs where j->>'a' = 'x' and (j->>'n')::int > 4
 select cast('{"a": 5}'::json->>'a' as integer) + 1 as n, cast('{"a": true}'::json->>'a' as boolean) as b, cast('{"a": 1.5}'::json->>'a' as numeric(10, 2)) as d
+-- Strings: a backslash is a character, except in E'…'.
+select 'C:\new', 'a\\b', 'it''s \', length('\\')
+select E'C:\\new', E'a\\\\b', E'it\'s', E'it''s', E'\x41\101\u0041\U00000041', E'\ud83d\ude00', E'\v\%', length(E'\\n'), E'\t\n\b\f\r' = chr(9) || chr(10) || chr(8) || chr(12) || chr(13)
+select 'a\b' like 'a\\b', E'a\\b' like E'a\\\\b', 'a_b' like 'a\_b', E'a\nb' ~ 'a\nb', '\x41'::bytea, E'\\x41'::bytea
