@@ -84,3 +84,14 @@ def test_json_is_read_by_keys_of_sqlalchemy(server: RealServer, client: psycopg.
         assert connection.execute(query.order_by(sa.text("id"))).fetchall() == [(5, "two"), (None, None)]
         assert connection.execute(query.where(data["n"].as_integer() > 4)).fetchall() == [(5, "two")]
     engine.dispose()
+
+
+def test_temporary_view_is_reflected(client: psycopg.Connection) -> None:
+    privilege = "SELECT has_table_privilege('shortly', 'SELECT'), pg_table_is_visible('shortly'::regclass)"
+    client.execute("CREATE TEMPORARY VIEW shortly AS SELECT 1 AS a, 'x' AS b")
+    assert client.execute(privilege).fetchall() == [(True, True)]
+    columns = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'shortly' ORDER BY 1"
+    assert client.execute(columns).fetchall() == [("a", "integer"), ("b", "text")]
+    client.execute("DROP VIEW shortly")
+    with pytest.raises(errors.UndefinedTable):
+        client.execute(privilege)

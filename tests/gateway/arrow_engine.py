@@ -63,7 +63,7 @@ from engine.statements.listings.statement import (
     ListTables,
 )
 from engine.statements.session.statement import UseCatalog, UseSchema
-from engine.statements.show.statement import ShowCatalogs
+from engine.statements.show.statement import ShowCatalogs, ShowViews
 from engine.types.arrow_types import table_schema
 
 Answer = Callable[[StatementRequest], ResultStream]
@@ -366,6 +366,8 @@ class ArrowSession:
                 return string_rows(["json_schema"], [[table_schema(described.schema).to_json()]])
             case ShowCatalogs():
                 return string_rows(["catalog"], [[CATALOG]])
+            case ShowViews():
+                return string_rows(["namespace", "viewName"], [])
             case ListSchemas(schema_pattern=pattern):
                 found = [[CATALOG, name] for name in self.engine.schemas() if _like(name, pattern)]
                 return string_rows(["catalog", "schema"], found)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gateway.postgres.catalog.column_types import column_type
-from gateway.postgres.catalog.content import Row, VisibleObjects
+from gateway.postgres.catalog.content import TEMPORARY_SCHEMA, Row, VisibleObjects
 from gateway.postgres.catalog.generations import parse_generation, postgres_spelling, words_of
 from gateway.postgres.catalog.oids import OidTable
 from gateway.postgres.catalog.resources import (
@@ -63,6 +63,11 @@ class CatalogRows:
         self._user = user
         self._oids = oids
         self._tables: list[Row] = objects.tables.to_pylist()
+
+    @property
+    def temporary_views(self) -> list[str]:
+        """Returns the names of the session's own views."""
+        return self._objects.temporary_views
 
     def schema_oid(self, schema: str) -> int:
         """Returns a schema's oid."""
@@ -133,6 +138,7 @@ class CatalogRows:
                 "relhasindex": oid in keys,
                 "relchecks": checks[oid],
                 "relreplident": "n" if is_view else "d",
+                "relpersistence": "t" if row["schema"] == TEMPORARY_SCHEMA else "p",
             }
         for row in keys.values():
             yield {

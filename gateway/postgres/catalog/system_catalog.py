@@ -283,7 +283,7 @@ class SystemCatalog:
             names = [known[oid] for oid in sorted(tables) if oid in known]
             if not names and loaded.columns is not None:
                 return
-        loaded.columns = visible_columns(self._run, self._name, names or None)
+        loaded.columns = visible_columns(self._run, self._name, names or None, self._rows().temporary_views)
         loaded.column_tables = tables if names else None
         loaded.relations -= {*_COLUMN_RELATIONS, "pg_catalog.pg_class", "pg_catalog.pg_description"}
         loaded.sequences = self._rows().sequences(loaded.columns)

@@ -22,7 +22,7 @@ from engine.statements.listings.statement import (
     ListTables,
     ObjectKind,
 )
-from engine.statements.show.statement import ShowCatalogs
+from engine.statements.show.statement import ShowCatalogs, ShowViews
 
 DATABASE, SCHEMA, USER = "main", "sales", "alice"
 
@@ -112,6 +112,8 @@ def run_listing(statement: Statement) -> pa.Table:
     match statement:
         case ShowCatalogs():
             return pa.table({"catalog": [DATABASE]})
+        case ShowViews():
+            return pa.table({"namespace": pa.array([], pa.string()), "viewName": pa.array([], pa.string())})
         case ListSchemas():
             return pa.table({"catalog": [DATABASE, DATABASE], "schema": ["empty", SCHEMA]})
         case ListTables():

@@ -42,3 +42,8 @@ delete from numbers ^using events where numbers.id = events.id
 select ^'[0:1]={a,b}'::text[]
 select ^'{{1,2},{3,4}}'::int[]
 select id from numbers order by id fetch first ^2 rows with ties
+create ^temp table t (a int)
+create ^temporary table if not exists t as select 1
+create local ^temporary table t (a int)
+create ^unlogged table t (a int)
+create ^temp sequence s

@@ -70,6 +70,13 @@ def test_construct_without_equivalent_gets_0a000_with_its_place(refusal: Refusal
     assert position is not None and (position.line, position.column) == (1, refusal.offset + 1)
 
 
+def test_error_of_a_temporary_table_names_what_to_use() -> None:
+    with pytest.raises(SqlError) as raised:
+        translate("CREATE TEMPORARY TABLE t (a int)")
+    assert raised.value.message.startswith("CREATE TEMPORARY TABLE is not supported in PostgreSQL's dialect")
+    assert "CREATE TEMPORARY VIEW" in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("text", "column"),
     [
@@ -144,6 +151,8 @@ def test_parameters_become_named_markers(session: LakeSession) -> None:
         ("insert into t select 5/2", "insert into t SELECT pg_divide(5, 2) AS `?column?`"),
         ('delete from "T" where "x y" = 1', "DELETE FROM `T` WHERE `x y` = 1"),
         ("show tables", "show tables"),
+        ("create temp view v as select 5/2 as a", "create temp view v as SELECT pg_divide(5, 2) AS `a`"),
+        ('create temporary view "V" as select 1 as a', "create temporary view `V` as SELECT 1 AS `a`"),
         ("create table t as select a / b as c from u", "create table t as SELECT pg_divide(`a`, `b`) AS `c` FROM `u`"),
     ],
 )
