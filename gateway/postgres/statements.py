@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import SqlDialect
 from engine.runtime.statement import StatementClass, class_of
+from engine.sql.postgres.result_types import result_types
 from engine.sql.postgres_text import (
     MARKER_PREFIX,
     AdaptedText,
@@ -75,6 +76,11 @@ class SentStatement:
     def can_wait(self) -> bool:
         """Returns True for an INSERT … VALUES that may be written later, together with others."""
         return self.insert is not None and self.returning is None
+
+    @property
+    def result_types(self) -> Sequence[str | None]:
+        """Returns the types of the columns that Spark has as texts; an empty tuple if there are none."""
+        return result_types(self.text) if self.dialect is SqlDialect.POSTGRES and self.is_query else ()
 
     @property
     def is_query(self) -> bool:

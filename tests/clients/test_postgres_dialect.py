@@ -86,6 +86,14 @@ def test_json_is_read_by_keys_of_sqlalchemy(server: RealServer, client: psycopg.
     engine.dispose()
 
 
+@pytest.mark.parametrize("is_binary", [False, True])
+def test_json_has_its_type_in_results(client: psycopg.Connection, is_binary: bool) -> None:
+    text = """SELECT '{"a": [1]}'::json AS a, '[1,2]'::jsonb AS b, '{"c": {"d": null}}'::jsonb -> 'c', %s::jsonb, 'x'"""
+    cursor = client.cursor(binary=is_binary).execute(text, ("3",))
+    assert [column.type_code for column in cursor.description or ()] == [114, 3802, 3802, 3802, 25]
+    assert cursor.fetchall() == [({"a": [1]}, [1, 2], {"d": None}, 3, "x")]
+
+
 def test_temporary_view_is_reflected(client: psycopg.Connection) -> None:
     privilege = "SELECT has_table_privilege('shortly', 'SELECT'), pg_table_is_visible('shortly'::regclass)"
     client.execute("CREATE TEMPORARY VIEW shortly AS SELECT 1 AS a, 'x' AS b")
