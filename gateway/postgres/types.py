@@ -160,7 +160,7 @@ def spark_type(oid: int) -> str:
     return _SPARK_NAMES.get(oid, "string")
 
 
-_OF_TEXTS = {one.name: one for one in (JSON, JSONB)}
+_OF_TEXTS = {one.name: one for one in (JSON, JSONB, UUID)}
 
 
 @dataclass(frozen=True, slots=True)

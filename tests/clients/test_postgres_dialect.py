@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 
 import psycopg
@@ -84,6 +85,16 @@ def test_json_is_read_by_keys_of_sqlalchemy(server: RealServer, client: psycopg.
         assert connection.execute(query.order_by(sa.text("id"))).fetchall() == [(5, "two"), (None, None)]
         assert connection.execute(query.where(data["n"].as_integer() > 4)).fetchall() == [(5, "two")]
     engine.dispose()
+
+
+@pytest.mark.parametrize("is_binary", [False, True])
+def test_uuid_has_its_type_in_results(client: psycopg.Connection, is_binary: bool) -> None:
+    value = uuid.UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11")
+    text = "SELECT '{A0EEBC999C0B4EF8BB6D6BB9BD380A11}'::uuid, NULL::uuid, %s::uuid, gen_random_uuid()"
+    cursor = client.cursor(binary=is_binary).execute(text, (value,))
+    assert [column.type_code for column in cursor.description or ()] == [2950] * 4
+    (row,) = cursor.fetchall()
+    assert row[:3] == (value, None, value) and isinstance(row[3], uuid.UUID)
 
 
 @pytest.mark.parametrize("is_binary", [False, True])

@@ -9,17 +9,17 @@ from sqlglot import exp
 
 from catalog.errors import SqlError
 from engine.sql.dialect.dialect import SyntaxFailure
-from engine.sql.postgres.reader import BUGS, is_query, read_query, tokens_of
+from engine.sql.postgres.reader import BUGS, is_query, last_name, read_query, tokens_of
 from engine.sql.postgres.types import type_name
 
-_MAY_HAVE = re.compile(r"(?i)->(?!>)|#>(?!>)|\bjsonb?\b")
-_TYPES = ("json", "jsonb")
+_MAY_HAVE = re.compile(r"(?i)->(?!>)|#>(?!>)|\bjsonb?\b|uuid")
+_TYPES = ("json", "jsonb", "uuid")
 
 
 @lru_cache(500)
 def result_types(text: str) -> tuple[str | None, ...]:
-    """Returns `json` or `jsonb` for the columns of a SELECT that certainly have it, and None for the others; an empty
-    tuple if none has.
+    """Returns `json`, `jsonb` or `uuid` for the columns of a SELECT that certainly have it, and None for the others; an
+    empty tuple if none has.
     """
     if _MAY_HAVE.search(text) is None:
         return ()
@@ -43,5 +43,7 @@ def _type_of(node: exp.Expr) -> str | None:
         node, exp.JSONExtractScalar | exp.JSONBExtractScalar
     ):
         return _type_of(node.this) or "json"
+    if isinstance(node, exp.Anonymous) and last_name(node) == "gen_random_uuid":
+        return "uuid"
     name = type_name(node.to) if isinstance(node, exp.Cast) else None
     return name if name in _TYPES else None

@@ -221,7 +221,7 @@ class ExpressionTranslator:
             self.refuse(f"The type {name}", node)
         if name in _TEXTS:
             return self._text_cast(node, name, text)
-        if name in ("json", "jsonb"):
+        if name in ("json", "jsonb", "uuid"):
             return fill(f"pg_{name}(_1)", value)
         is_plain = isinstance(value, exp.Literal | exp.Null | exp.Placeholder | exp.Parameter) and "." not in value.name
         if name in _INTEGERS and not is_plain:

@@ -353,3 +353,4 @@ select cast('{"a": 5}'::json->>'a' as integer) + 1 as n, cast('{"a": true}'::jso
 select 'C:\new', 'a\\b', 'it''s \', length('\\')
 select E'C:\\new', E'a\\\\b', E'it\'s', E'it''s', E'\x41\101\u0041\U00000041', E'\ud83d\ude00', E'\v\%', length(E'\\n'), E'\t\n\b\f\r' = chr(9) || chr(10) || chr(8) || chr(12) || chr(13)
 select 'a\b' like 'a\\b', E'a\\b' like E'a\\\\b', 'a_b' like 'a\_b', E'a\nb' ~ 'a\nb', '\x41'::bytea, E'\\x41'::bytea
+select 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'::uuid, '{a0eebc999c0b4ef8bb6d6bb9bd380a11}'::uuid::text, 'a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11'::uuid, null::uuid is null, 'A0EEBC999C0B4EF8BB6D6BB9BD380A11'::uuid = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid as same

@@ -200,6 +200,15 @@ def test_text_that_is_no_json_gets_22018(session: LakeSession, text: str) -> Non
         assert raised.value.sqlstate == "22018"
 
 
+@pytest.mark.parametrize(
+    "text", ["", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1", "{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "a-0" * 16, "g" * 32]
+)
+def test_text_that_is_no_uuid_gets_22018(session: LakeSession, text: str) -> None:
+    with pytest.raises(SqlError) as raised:
+        _rows(session, "select $1::uuid", Parameter(value=text, name="p1"))
+    assert raised.value.sqlstate == "22018"
+
+
 @pytest.mark.parametrize("text", ['"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"'])
 def test_escape_that_is_no_character_is_rejected_where_it_is_read(session: LakeSession, text: str) -> None:
     assert _rows(session, "select $1::json as v", Parameter(value=text, name="p1")) == [{"v": text}]

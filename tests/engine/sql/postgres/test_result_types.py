@@ -15,6 +15,7 @@ from engine.sql.postgres.result_types import result_types
         ("with t as (select 1 as a) select a::text::jsonb from t", ("jsonb",)),
         ("(select $1::json)", ("json",)),
         ("select json from t", ()),
+        ("select '0'::uuid, gen_random_uuid(), gen_random_uuid() as u, 'x'", ("uuid", "uuid", "uuid", None)),
         ("select *, j->'a' from t", ()),
         ("select t.*, j->'a' from t", ()),
         ("select j->'a' from t union all select k from t", ()),

@@ -86,6 +86,7 @@ public final class PostgresFunctions {
     JSON_FUNCTIONS.forEach(
         (name, method) ->
             register(extensions, name, arguments -> callOnJson(name, method, arguments)));
+    register(extensions, "pg_uuid", PostgresFunctions::castToUuid);
   }
 
   private static void register(
@@ -138,11 +139,24 @@ public final class PostgresFunctions {
       String step = method.startsWith("path") ? path(name, type) : step(name, type);
       converted.add(filled(step, arguments));
     }
+    return call(PostgresJson.class, method, converted);
+  }
+
+  private static Expression castToUuid(List<Expression> arguments) {
+    ensureCount("pg_uuid", 1, arguments);
+    DataType type = arguments.get(0).dataType();
+    if (!(type instanceof StringType || type instanceof NullType))
+      throw new RejectionException("function", "pg_uuid of " + type.sql());
+    return call(PostgresUuid.class, "uuid", List.of(filled("CAST(a AS STRING)", arguments)));
+  }
+
+  /** Returns a call of a method on texts that returns a text. */
+  private static Expression call(Class<?> type, String method, List<Expression> arguments) {
     return new StaticInvoke(
-        PostgresJson.class,
+        type,
         StringType$.MODULE$,
         method,
-        ScalaConversions.seq(converted),
+        ScalaConversions.seq(arguments),
         ScalaConversions.emptySeq(),
         true,
         true,

@@ -149,7 +149,8 @@ public final class PostgresJson {
     }
   }
 
-  private static SparkRuntimeException invalid(String text, String type) {
+  /** Returns the error of a cast of a text. */
+  static SparkRuntimeException invalid(String text, String type) {
     String shown = text.length() > SHOWN_MAX ? text.substring(0, SHOWN_MAX) + "…" : text;
     Map<String, String> parameters =
         Map.of(

@@ -65,6 +65,9 @@ class PostgresFunctionsTest {
         "pg_json_path_text(named_struct('a', map('b', 'x')), array('a', 'b')) | x | string",
         "pg_json_path_text('[1]', array(NULL)) | null | string",
         "pg_json(named_struct('a', 1)) | {\"a\":1} | string",
+        "pg_uuid('{A0EEBC999C0B4EF8-BB6D6BB9BD380A11}') | a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 |"
+            + " string",
+        "pg_uuid(NULL) | null | string",
         "pg_jsonb('{\"b\":1,\"a\":2}') | {\"a\": 2, \"b\": 1} | string",
       })
   void callHasTheMeaningForItsTypes(String call, String expected, String type) {
