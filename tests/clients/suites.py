@@ -273,14 +273,6 @@ def _asyncpg(checkout: Path, environment: Path, server: Started) -> Run:
     return Run(checkout, options, {"PYTHONSAFEPATH": "1"} | {f"PG{name}": value for name, value in address.items()})
 
 
-def _psycopg2(checkout: Path, environment: Path, server: Started) -> Run:
-    address = {"": _POSTGRES_DATABASE, "_HOST": "127.0.0.1", "_PORT": str(server.postgres_port), "_USER": "me"}
-    # Green connections repeat the others; replication and large objects have no counterpart.
-    left_out = [f"--ignore=tests/test_{name}.py" for name in ("green", "replication", "lobject")]
-    variables = {f"PSYCOPG2_TESTDB{name}": value for name, value in address.items()}
-    return Run(checkout, (*left_out, "tests", "--timeout", "60"), variables)
-
-
 def _spark_connect_go(checkout: Path, environment: Path, server: Started) -> Run:
     # Its tests connect to a fixed port without TLS.
     forward_plain(SPARK_CONNECT_PORT, server.connect_port, server.certificate)
@@ -331,7 +323,6 @@ _CONNECTOR = (
 )
 _SQLALCHEMY = ("psycopg[binary]==3.3.4", "typing-extensions", "greenlet", "pytest", "pytest-timeout")
 _PSYCOPG = ("psycopg[binary]==3.3.4", "anyio", "pytest", "pytest-timeout")
-_PSYCOPG2 = ("psycopg2-binary==2.9.11", "pytest", "pytest-timeout")
 _ASYNCPG = ("asyncpg==0.31.0", "distro", "pytest", "pytest-timeout")
 SUITES = (
     Suite("SQLAlchemy's compliance suite", "databricks-sqlalchemy", "suites-databricks", _DATABRICKS, _compliance),
@@ -347,7 +338,6 @@ SUITES = (
     Suite("dbt-databricks", "dbt-databricks", "suites-dbt-databricks", _DBT_DATABRICKS, _dbt_databricks),
     Suite("SQLAlchemy's PostgreSQL dialect", "sqlalchemy", "suites-sqlalchemy", _SQLALCHEMY, _sqlalchemy),
     Suite("psycopg", "psycopg", "suites-psycopg", _PSYCOPG, _psycopg),
-    Suite("psycopg2", "psycopg2", "suites-psycopg2", _PSYCOPG2, _psycopg2),
     Suite("asyncpg", "asyncpg", "suites-asyncpg", _ASYNCPG, _asyncpg),
 )
 
