@@ -3,18 +3,19 @@
 Drivers quote names with `"`, write values with `E'…'`, `ARRAY[…]` and `::type`, and number their markers, whatever SQL
 the rest of the text is. :func:`adapt_text` replaces these by Spark's spelling: `` `name` ``, `'…'`, `array(…)`, a cast
 to Spark's name of the type, and `:p1`; and the types of columns in CREATE TABLE and ALTER TABLE … ADD. Backslashes in
-strings are escapes, as in Spark and as in PostgreSQL with `standard_conforming_strings` off. This module imports no
-parser.
+strings are escapes, as in Spark and as in PostgreSQL with `standard_conforming_strings` off. In PostgreSQL's dialect
+they are not: :func:`standard_text` writes such strings as `E'…'` first. This module imports no parser.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from catalog.names import quote
+from engine.sql.string_literals import spark_string, unescape
 
 # PostgreSQL's type → Spark's, where the names differ or have another meaning.
 SPARK_TYPES: Mapping[str, str] = MappingProxyType(
@@ -90,6 +91,13 @@ _PIECES = re.compile(
     | (?P<word> \w+ )""",
     re.IGNORECASE,
 )
+# Strings in which a backslash is a character, and the pieces that may contain a quote.
+_STANDARD_PIECES = re.compile(
+    r"""(?sx) (?P<skipped> --[^\n]* | /\*.*?\*/ | \b[eE]'(?:[^'\\]|\\.|'')*' | (?:\b[bBxXnN]|\b[uU]&)'(?:[^']|'')*'
+        | (?P<tag> \$(?:[A-Za-z_]\w*)?\$ ).*?(?P=tag) )
+    | (?P<name> "(?:[^"]|"")*" )
+    | (?P<text> '(?:[^']|'')*' )"""
+)
 _NAME = r'(?:"(?:[^"]|"")+"|`(?:[^`]|``)+`|[\w$]+)'
 _DEFINITION = re.compile(
     rf"""{_BEGIN}(?:(?P<create>CREATE\s+(?:OR\s+REPLACE\s+)?(?:EXTERNAL\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?
@@ -105,6 +113,14 @@ _COLUMN_TYPE = re.compile(
     \b(?:\s*(?P<size>\([\d\s,]*\)))?(?P<array>(?:\s*\[\s*\])+)?)""",
     re.IGNORECASE | re.VERBOSE,
 )
+# Types that have another meaning in Spark.
+_OTHER_TYPE = re.compile(
+    rf"(?:[(,]|\bADD\s+(?:COLUMNS?\s+)?(?:IF\s+NOT\s+EXISTS\s+)?\(?)\s*{_NAME}\s+"
+    r"(?P<whole>(?P<type>float|timestamp)\b(?:\s*\(\s*(?P<size>\d{1,3})\s*\))?)"
+    r"(?!\s*\[|\s*\(|\s+with(?:out)?\s+time\s+zone)",
+    re.IGNORECASE,
+)
+_FLOAT_DIGITS = 24
 _IDENTITY_TYPES = frozenset({"serial", "bigserial", "smallserial"})
 # Identity columns of Delta are BIGINT; PostgreSQL's may have any integral type.
 _IDENTITY = re.compile(
@@ -142,9 +158,21 @@ class AdaptedText:
     source: str
     markers: int = 0
     _edits: tuple[_Edit, ...] = ()
+    # The text that was adapted before, which is not the source then.
+    _before: AdaptedText | None = None
+
+    def after(self, before: AdaptedText) -> AdaptedText:
+        """Returns the text with the source of `before`, whose text was adapted to this one."""
+        return replace(self, source=before.source, _before=before)
 
     def origin(self, offset: int) -> int:
         """Returns the place in `source` of the character at `offset` of `text`."""
+        before = self._before
+        if before is None:
+            return self._origin(offset, len(self.source))
+        return before.origin(self._origin(offset, len(before.text)))
+
+    def _origin(self, offset: int, length: int) -> int:
         shift = 0  # source - text
         for edit in self._edits:
             begin = edit.start - shift
@@ -153,7 +181,7 @@ class AdaptedText:
             if offset < begin + len(edit.text):
                 return edit.start
             shift += (edit.end - edit.start) - len(edit.text)
-        return min(offset + shift, len(self.source))
+        return min(offset + shift, length)
 
 
 @dataclass(slots=True)
@@ -172,7 +200,7 @@ class _Reader:
         match kind:
             case "escaped":
                 self.literal = piece
-                self._replace(piece, f" {piece[0][1:]}")
+                self._replace(piece, f" {spark_string(unescape(piece[0][2:-1]))}")
             case "literal":
                 self.literal = piece
             case "name":
@@ -233,13 +261,30 @@ def adapt_catalogs(source: str, catalogs: Mapping[str, str], markers: int) -> Ad
     if not any(name in source for name in catalogs):
         return AdaptedText(source, source, markers)
     reader = _Reader(catalogs)
-    for piece in _PIECES.finditer(source):
+    for piece in _STANDARD_PIECES.finditer(source):
         reader.read_catalog(piece)
     return _edited(source, reader.edits, markers)
 
 
-def adapt_text(source: str, catalogs: Mapping[str, str] = MappingProxyType({})) -> AdaptedText:
-    """Returns a driver's text in Spark's spelling; `catalogs` as in :func:`adapt_catalogs`."""
+def standard_text(source: str) -> AdaptedText:
+    """Returns a text with standard strings, in which a backslash is a character, for the other functions here."""
+    if "\\" not in source:
+        return AdaptedText(source, source)
+    edits = []
+    for piece in _STANDARD_PIECES.finditer(source):
+        if piece.lastgroup == "text" and "\\" in piece[0]:
+            space = " " if re.match(r"\w", source[piece.start() - 1 : piece.start()]) else ""
+            doubled = piece[0].replace("\\", "\\\\")
+            edits.append(_Edit(*piece.span(), f"{space}E{doubled}"))
+    return _edited(source, edits, 0)
+
+
+def adapt_text(
+    source: str, catalogs: Mapping[str, str] = MappingProxyType({}), *, is_postgres: bool = False
+) -> AdaptedText:
+    """Returns a driver's text in Spark's spelling; `catalogs` as in :func:`adapt_catalogs`. In PostgreSQL's dialect the
+    types FLOAT and TIMESTAMP of columns are PostgreSQL's.
+    """
     defines = _DEFINITION.match(source)
     if defines is None and not _ADAPTED.search(source):
         return AdaptedText(source, source)
@@ -248,7 +293,7 @@ def adapt_text(source: str, catalogs: Mapping[str, str] = MappingProxyType({})) 
         reader.read(piece)
     edits = reader.edits
     if defines is not None:
-        edits = sorted([*edits, *_type_edits(source, defines)], key=lambda edit: edit.start)
+        edits = sorted([*edits, *_type_edits(source, defines, is_postgres=is_postgres)], key=lambda edit: edit.start)
     return _edited(source, edits, reader.markers)
 
 
@@ -265,7 +310,7 @@ def defines_columns(text: str) -> bool:
     return _DEFINITION.match(text) is not None
 
 
-def _type_edits(source: str, head: re.Match[str]) -> list[_Edit]:
+def _type_edits(source: str, head: re.Match[str], *, is_postgres: bool) -> list[_Edit]:
     """Returns replacements for the types of columns: in the list of CREATE TABLE, or after ADD in ALTER TABLE."""
     end = len(source) if head["alter"] else _end_of_list(source, head.end())
     begin = head.end() - 1 if head["create"] else head.end()
@@ -281,6 +326,9 @@ def _type_edits(source: str, head: re.Match[str]) -> list[_Edit]:
         for found in _STORED.finditer(source, begin, end)
         if is_code(found.start("stored"))
     )
+    if is_postgres:
+        others = (found for found in _OTHER_TYPE.finditer(source, begin, end) if is_code(found.start("whole")))
+        edits += (_Edit(*found.span("whole"), _other_type(found)) for found in others)
     ends = {found.end("type") for found in identities}
     for column in _COLUMN_TYPE.finditer(source, begin, end):
         if not is_code(column.start("type")) or column.end("type") in ends:
@@ -295,6 +343,13 @@ def _type_edits(source: str, head: re.Match[str]) -> list[_Edit]:
             kind = SPARK_TYPES.get(name, name)
         edits.append(_Edit(*column.span("whole"), f"array<{kind}>" if column["array"] else kind))
     return edits
+
+
+def _other_type(found: re.Match[str]) -> str:
+    """Returns Spark's type for TIMESTAMP, and for FLOAT with a number of binary digits."""
+    if found["type"].lower() == "timestamp":
+        return "timestamp_ntz"
+    return "float" if found["size"] is not None and int(found["size"]) <= _FLOAT_DIGITS else "double"
 
 
 def _end_of_list(source: str, start: int) -> int:

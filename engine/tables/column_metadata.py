@@ -64,6 +64,17 @@ def is_identity(field: StructField) -> bool:
     return any(key.startswith("delta.identity.") for key in field.metadata)
 
 
+def generation_clause(field: StructField) -> str | None:
+    """Returns the SQL clause of a generated or an identity column; None for another column."""
+    if GENERATION in field.metadata:
+        return f"GENERATED ALWAYS AS ({field.metadata[GENERATION]})"
+    if not is_identity(field):
+        return None
+    kind = "BY DEFAULT" if field.metadata.get(ALLOW_EXPLICIT) else "ALWAYS"
+    start, step = field.metadata.get(START), field.metadata.get(STEP)
+    return f"GENERATED {kind} AS IDENTITY (START WITH {start} INCREMENT BY {step})"
+
+
 def _read(field: StructField) -> IdentityColumn:
     metadata = field.metadata
     start, step, allow, high_water_mark = (metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT, HIGH_WATER_MARK))

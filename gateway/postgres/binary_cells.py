@@ -36,6 +36,7 @@ from gateway.postgres.types import (
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    UUID,
     PgType,
 )
 
@@ -93,10 +94,17 @@ def binary_cells(values: pa.Array, kind: PgType, sql_type: str) -> Cells:
             return _intervals(values)
         case BYTEA.oid:
             return VariableCells(values.cast(pa.binary()))
+        case UUID.oid:
+            return _uuids(values)
         case JSONB.oid:
             return VariableCells(prefixed(b"\1", _texts(values, sql_type)))
         case _:  # text and JSON
             return VariableCells(_texts(values, sql_type))
+
+
+def _uuids(values: pa.Array) -> Cells:
+    digits = pc.replace_substring(values.fill_null("0" * 32), "-", "").to_pylist()
+    return _fixed(values, np.frombuffer(bytes.fromhex("".join(digits)), "V16"))
 
 
 def _texts(values: pa.Array, sql_type: str) -> pa.BinaryArray:

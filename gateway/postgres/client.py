@@ -209,7 +209,7 @@ class Client:
         )
         # Also for a text that looks like a query: `WITH … INSERT`.
         if (waiting := self._await_change(operation)) is None:
-            return OperationResult(self.session, operation, statement.text)
+            return OperationResult(self.session, operation, statement.text, types=statement.result_types)
         return completed(completion_tag(statement.text, 0, waiting.rows_modified))
 
     def _wanted(self, *, streams: bool, dialect: SqlDialect = SqlDialect.SPARK) -> WantedResult:

@@ -268,7 +268,7 @@ class Connection:
         self._end_portals()
         statement: SentStatement | None = None
         try:
-            pieces = split_query(text)
+            pieces = split_query(text, self.client.opening.dialect)
             if not pieces:
                 self.output.add(m.EMPTY_QUERY)
             for number, (piece, offset) in enumerate(pieces, 1):
@@ -326,7 +326,7 @@ class Connection:
     def _parse(self, reader: m.Reader) -> None:
         given = m.Parse.of(reader)
         reader.end()
-        pieces = split_query(given.text)
+        pieces = split_query(given.text, self.client.opening.dialect)
         text, offset = pieces[0] if len(pieces) == 1 else (given.text, 0)
         statement = self.client.read(text if pieces else "", given.text, offset)
         if given.name and given.name in self.client.statements:

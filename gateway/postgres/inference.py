@@ -17,7 +17,7 @@ from engine.runtime.request import SqlDialect
 from engine.sql.postgres_text import MARKER_PREFIX, InsertText, limit_markers
 from gateway.postgres.parameters import parameter
 from gateway.postgres.statements import SentStatement
-from gateway.postgres.types import INT8, TEXT, Column, pg_type, spark_type
+from gateway.postgres.types import INT8, TEXT, Column, pg_type, spark_type, typed_columns
 
 Describe = Callable[[str, Sequence[Parameter], SqlDialect], list[tuple[str, str]]]
 Explain = Callable[[str, Sequence[Parameter], SqlDialect], str]
@@ -57,7 +57,7 @@ class Inference:
         nulls = self.nulls(oids)
         nulls = [_one(number) if number in limits else null for number, null in enumerate(nulls, 1)]
         found = self.describe(statement.text, nulls, statement.dialect)
-        return [Column(name, pg_type(kind), kind) for name, kind in found]
+        return list(typed_columns(found, statement.result_types))
 
     def columns_of(self, query: str) -> list[Column]:
         """Returns the columns of a query in Spark's SQL. Raises the error of its analysis."""

@@ -99,6 +99,8 @@ class OperationResult:
     text: str
     # The number of changed rows, if another statement has changed them.
     changed: int | None = None
+    # The types of columns that texts have.
+    types: Sequence[str | None] = ()
     columns: Sequence[Column] | None = field(init=False)
     zone: str = field(init=False)
     is_binary: bool = False
@@ -109,7 +111,7 @@ class OperationResult:
     def __post_init__(self) -> None:
         self.operation.ensure_result()
         self._has_more = self.operation.has_rows
-        self.columns = columns_of(self.operation.schema) if self._has_more else None
+        self.columns = columns_of(self.operation.schema, self.types) if self._has_more else None
         self.zone = self.operation.time_zone
 
     def page(self, rows_max: int) -> pa.Table:

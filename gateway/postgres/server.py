@@ -24,6 +24,7 @@ from catalog.conditions import (
 )
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
+from engine.runtime.request import SqlDialect
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.peer import Peer
 from gateway.postgres import messages as m
@@ -31,7 +32,7 @@ from gateway.postgres.authentication import authenticate
 from gateway.postgres.client import Client, Opening
 from gateway.postgres.connection import Connection
 from gateway.postgres.errors import error_response
-from gateway.postgres.settings import APPLICATION_NAME, TIME_ZONE, Parameters, find_parameter
+from gateway.postgres.settings import APPLICATION_NAME, STANDARD_STRINGS, TIME_ZONE, Parameters, find_parameter
 from gateway.postgres.startup import BackendKeys, CancelRequest, Startup, read_startup, split_dialect
 from gateway.process.byte_stream import ByteStream, Disconnected
 from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
@@ -235,6 +236,10 @@ class PostgresServer:
 
     def _open(self, identity: Identity, user: str, startup: Startup, address: str, descriptor: int) -> Client:
         parameters = Parameters({"session_authorization": identity.principal})
+        given = startup.parameters.get("database", user)
+        database, dialect = split_dialect(given)
+        if dialect is SqlDialect.POSTGRES:
+            parameters.initial[STANDARD_STRINGS] = "on"
         for name, value in startup.settings.items():
             one = find_parameter(name)
             parameters.initial[one.name] = parameters.checked(one, value)
@@ -245,8 +250,6 @@ class PostgresServer:
         def watching(hang_up: Callable[[], None]) -> AbstractContextManager[None]:
             return self._watch.over(descriptor, hang_up)
 
-        given = startup.parameters.get("database", user)
-        database, dialect = split_dialect(given)
         named = None if database in _DEFAULT_DATABASES or database == user else database
         # Other names may be those of schemas too, before a table and a column.
         alias = given if given == _DEFAULT_DATABASE or given != database else ""

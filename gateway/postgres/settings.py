@@ -23,6 +23,7 @@ ISOLATION, READ_ONLY, DEFERRABLE = "transaction_isolation", "transaction_read_on
 # The parameters of one transaction, whose values before it is begun are those of `default_…`.
 TRANSACTION_MODES = (ISOLATION, READ_ONLY, DEFERRABLE)
 APPLICATION_NAME = "application_name"
+STANDARD_STRINGS = "standard_conforming_strings"
 _NAME_MAX = 63
 _DURATION = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\s*")
 _UNITS_MS = {None: 1.0, "us": 0.001, "ms": 1.0, "s": 1000.0, "min": 60_000.0, "h": 3_600_000.0, "d": 86_400_000.0}
@@ -130,8 +131,8 @@ _TABLE = (
     Parameter("client_encoding", "UTF8", _encoding, "UTF8", is_reported=True),
     Parameter("DateStyle", "ISO, MDY", _only("ISO, MDY", "ISO", "ISO, DMY", "ISO, YMD"), "ISO", is_reported=True),
     Parameter("IntervalStyle", "postgres", _only("postgres"), "postgres", is_reported=True),
-    # Strings are Spark's, in which a backslash escapes.
-    Parameter("standard_conforming_strings", "off", _only("off", "false", "0"), "off", is_reported=True),
+    # Strings are Spark's, in which a backslash escapes, except in PostgreSQL's dialect.
+    Parameter(STANDARD_STRINGS, "off", _boolean, is_reported=True),
     Parameter(TIME_ZONE, "UTC", _zone, is_reported=True),
     Parameter(APPLICATION_NAME, "", lambda text: text[:_NAME_MAX], is_reported=True),
     _flag(default_of(READ_ONLY), "off", is_reported=True),
@@ -226,6 +227,8 @@ class Parameters:
                 return self.get(one.name)
             raise ParameterReadOnly(one.name)
         found = one.check(value)
+        if one.name == STANDARD_STRINGS and found != self.initial.get(one.name, one.default):
+            raise ParameterValueInvalid(one.name, value, self.initial.get(one.name, one.default))
         if found is None:
             raise ParameterValueInvalid(one.name, value, one.expected)
         return found

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import SqlDialect
 from engine.runtime.statement import StatementClass, class_of
+from engine.sql.postgres.result_types import result_types
 from engine.sql.postgres_text import (
     MARKER_PREFIX,
     AdaptedText,
@@ -18,6 +19,7 @@ from engine.sql.postgres_text import (
     defines_columns,
     limit_markers,
     parse_insert,
+    standard_text,
 )
 from engine.sql.statement_texts import split_statements
 from gateway.postgres.commands import Command, Copy, Declare, is_begin, is_blank, parse_command
@@ -77,6 +79,11 @@ class SentStatement:
         return self.insert is not None and self.returning is None
 
     @property
+    def result_types(self) -> Sequence[str | None]:
+        """Returns the types of the columns that Spark has as texts; an empty tuple if there are none."""
+        return result_types(self.text) if self.dialect is SqlDialect.POSTGRES and self.is_query else ()
+
+    @property
     def is_query(self) -> bool:
         """Returns True for a query whose columns are found without running it."""
         return self.kind is StatementClass.READ and not self.text.lstrip()[:7].upper().startswith("EXPLAIN")
@@ -99,17 +106,19 @@ def read_statement(text: str, whole: str, offset: int, known: Answers, settings:
     calls = parse_calls(text, known)
     if calls is not None:
         return SentStatement(SentText(AdaptedText(text, text), whole, offset), calls=calls)
-    if (split := split_returning(text)) is not None:
-        statement = read_statement(split[0], whole, offset, known, settings)
-        with positions_in(SentText(AdaptedText(text, text), whole, offset)):
-            folds = dialect is SqlDialect.POSTGRES
-            return replace(statement, returning=read_returning(text, split[1], statement.spark_text, folds=folds))
-    adapted = adapt_text(text, settings.catalogs)
+    is_postgres = dialect is SqlDialect.POSTGRES
+    standard = standard_text(text) if is_postgres else AdaptedText(text, text)
+    if (split := split_returning(standard.text)) is not None:
+        statement = read_statement(text[: standard.origin(split[1])], whole, offset, known, settings)
+        with positions_in(SentText(standard, whole, offset)):
+            read = read_returning(standard.text, split[1], statement.spark_text, folds=is_postgres)
+            return replace(statement, returning=read)
+    adapted = adapt_text(standard.text, settings.catalogs, is_postgres=is_postgres).after(standard)
     kind = class_of(adapted.text)
     is_write = kind is StatementClass.WRITE and len(text) <= _INSERT_TEXT_MAX
     insert = parse_insert(adapted.text) if is_write else None
     spark_text = adapted.text
-    if dialect is SqlDialect.POSTGRES and insert is None and not defines_columns(text):
+    if is_postgres and insert is None and not defines_columns(text):
         adapted = adapt_catalogs(text, settings.catalogs, adapted.markers)
     else:
         dialect = SqlDialect.SPARK
@@ -117,13 +126,16 @@ def read_statement(text: str, whole: str, offset: int, known: Answers, settings:
     return SentStatement(sent, kind=kind, insert=insert, dialect=dialect, spark_text=spark_text)
 
 
-def split_query(text: str) -> list[tuple[str, int]]:
+def split_query(text: str, dialect: SqlDialect = SqlDialect.SPARK) -> list[tuple[str, int]]:
     """Returns the statements of a simple query, each with its place."""
     if ";" not in text:
         return [] if is_blank(text) else [(text, 0)]
     if is_begin(text):  # BEGIN with modes looks like the begin of a script
         return [(text, 0)]
-    return [(piece.text, piece.offset) for piece in split_statements(text)]
+    standard = standard_text(text) if dialect is SqlDialect.POSTGRES else AdaptedText(text, text)
+    pieces = split_statements(standard.text)
+    spans = ((standard.origin(one.offset), standard.origin(one.offset + len(one.text))) for one in pieces)
+    return [(text[start:end], start) for start, end in spans]
 
 
 @dataclass(slots=True)

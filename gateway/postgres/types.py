@@ -7,7 +7,7 @@ an array type.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -161,6 +161,9 @@ def spark_type(oid: int) -> str:
     return _SPARK_NAMES.get(oid, "string")
 
 
+_OF_TEXTS = {one.name: one for one in (JSON, JSONB, UUID)}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a result; `sql_type` is Spark's."""
@@ -170,6 +173,15 @@ class Column:
     sql_type: str = "string"
 
 
-def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
-    """Returns the columns of a result of the engine."""
-    return tuple(Column(field.name, pg_type(kind := sql_type_of(field)), kind) for field in schema)
+def columns_of(schema: pa.Schema, types: Sequence[str | None] = ()) -> tuple[Column, ...]:
+    """Returns the columns of a result of the engine; `types` as for :func:`typed_columns`."""
+    return typed_columns([(field.name, sql_type_of(field)) for field in schema], types)
+
+
+def typed_columns(described: Sequence[tuple[str, str]], types: Sequence[str | None] = ()) -> tuple[Column, ...]:
+    """Returns columns with these names and SQL types; `types` are the names of types that texts have, if not None."""
+    known = types if len(types) == len(described) else [None] * len(described)
+    return tuple(
+        Column(name, pg_type(kind) if one is None or pg_type(kind) is not TEXT else _OF_TEXTS[one], kind)
+        for (name, kind), one in zip(described, known, strict=True)
+    )

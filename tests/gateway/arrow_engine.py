@@ -54,6 +54,7 @@ from engine.runtime.statement import Statement
 from engine.saved_queries import SavedQueries
 from engine.statements.describe.statement import DescribeQuery
 from engine.statements.listings.statement import (
+    ListChecks,
     ListColumns,
     ListForeignKeys,
     ListFunctions,
@@ -62,7 +63,7 @@ from engine.statements.listings.statement import (
     ListTables,
 )
 from engine.statements.session.statement import UseCatalog, UseSchema
-from engine.statements.show.statement import ShowCatalogs
+from engine.statements.show.statement import ShowCatalogs, ShowViews
 from engine.types.arrow_types import table_schema
 
 Answer = Callable[[StatementRequest], ResultStream]
@@ -365,6 +366,8 @@ class ArrowSession:
                 return string_rows(["json_schema"], [[table_schema(described.schema).to_json()]])
             case ShowCatalogs():
                 return string_rows(["catalog"], [[CATALOG]])
+            case ShowViews():
+                return string_rows(["namespace", "viewName"], [])
             case ListSchemas(schema_pattern=pattern):
                 found = [[CATALOG, name] for name in self.engine.schemas() if _like(name, pattern)]
                 return string_rows(["catalog", "schema"], found)
@@ -377,6 +380,8 @@ class ArrowSession:
             case ListPrimaryKeys(table=(_, _, name)):
                 keys = [[CATALOG, *key, "id", 1, "pk"] for key in tables if name in (None, key[1])]
                 return small_result(PRIMARY_KEY, keys)
+            case ListChecks():
+                return string_rows(["catalog", "schema", "table", "name", "expression"], [])
             case ListForeignKeys(child=(_, _, name)):
                 references = [
                     [CATALOG, "lab", "parent", "id", CATALOG, *key, "parent_id", 1, "fk", None]
@@ -405,12 +410,12 @@ def _columns(tables: list[tuple[str, str, pa.Table]], pattern: str | None) -> Re
     found = [
         {"catalog": CATALOG, "schema": schema, "table": name, "column": field_.name, "position": position}
         | {"sql_type": field_.metadata[b"sql_type"].decode(), "nullable": field_.nullable}
-        | {"comment": None, "default": None}
+        | {"comment": None, "default": None, "generated": None}
         for schema, name, table in tables
         for position, field_ in enumerate(typed(table).schema, 1)
         if _like(field_.name, pattern)
     ]
-    names = ["catalog", "schema", "table", "column", "sql_type", "nullable", "position", "comment", "default"]
+    names = "catalog schema table column sql_type nullable position comment default generated".split()
     other = {"nullable": (pa.bool_(), "boolean"), "position": (pa.int32(), "int")}
     schema_ = pa.schema([sql_field(name, *other.get(name, (pa.string(), "string"))) for name in names])
     return ResultStream(schema=schema_, source=pa.Table.from_pylist(found, schema_).to_batches())

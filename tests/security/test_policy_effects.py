@@ -25,6 +25,7 @@ from engine.spark.session import SparkDriver
 from engine.statements.alter_table.statement import AlterTable, TableChange
 from engine.statements.describe.statement import DescribeTable
 from engine.statements.listings.statement import (
+    ListChecks,
     ListColumns,
     ListColumnStatistics,
     ListFiles,
@@ -109,6 +110,7 @@ CASES: list[tuple[Written, str | None]] = [
     (ListTables(schema_pattern="shop", table_pattern="{name}"), None),
     (ListColumns(schema_pattern="shop", table_pattern="{name}"), None),
     (ListPrimaryKeys(table=("spark_catalog", "shop", "{name}")), None),
+    (ListChecks(table=("spark_catalog", "shop", "{name}")), None),
     (ListForeignKeys(child=("spark_catalog", "shop", "{name}")), None),
     ("CREATE TABLE shop.alike_{name} LIKE {t}", None),
     ("COMMENT ON TABLE {t} IS 'c'", None),

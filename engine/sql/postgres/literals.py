@@ -12,8 +12,6 @@ _CLOCK = re.compile(r"\s*([-+]?)(\d+):(\d+)(?::(\d+(?:\.\d+)?))?\s*")
 _MONTHS = {"year": 12, "yr": 12, "y": 12, "decade": 120, "century": 1200, "month": 1, "mon": 1, "quarter": 3}
 _SECONDS = {"hour": 3600, "hr": 3600, "h": 3600, "minute": 60, "min": 60, "m": 60, "second": 1, "sec": 1, "s": 1}
 _DAYS = {"day": 1, "d": 1, "week": 7, "w": 7}
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _CLASSES = {
     "alpha": "\\p{Alpha}",
     "digit": "\\d",
@@ -70,18 +68,6 @@ def _interval(months: int, days: int, seconds: Decimal) -> str:
     if not months:
         return f"make_dt_interval({days}, 0, 0, {seconds})"
     return f"make_interval(0, {months}, 0, {days}, 0, 0, {seconds})"
-
-
-def unescape(text: str) -> str:
-    """Returns the value of a string with C-style escapes."""
-
-    def character(found: re.Match[str]) -> str:
-        code = found[1]
-        if code[0] in "uUx" and len(code) > 1:
-            return chr(int(code[1:], 16))
-        return chr(int(code, 8)) if code.isdecimal() and code[0] in "01234567" else _ESCAPES.get(code, code)
-
-    return _ESCAPE.sub(character, text)
 
 
 def java_pattern(pattern: str) -> str:

@@ -16,6 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from catalog.conditions import StatementTooComplex, StatementTooLong
 from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.sql.dialect.dialect import TOKENS_MAX, SyntaxFailure
+from engine.sql.string_literals import unescape
 
 # Exceptions of sqlglot, and of a walk over its tree, on an unexpected text.
 BUGS = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -45,6 +46,12 @@ class _Parser(PostgresParser):
         name: PostgresParser.FUNCTION_PARSERS[name] for name in _FUNCTION_SYNTAX
     }
     STATEMENT_PARSERS: ClassVar[dict[TokenType, Any]] = {}
+    # The keys as they are written; sqlglot would read a path in a constant.
+    JSON_OPERATORS: ClassVar[dict[TokenType, Any]] = {
+        **PostgresParser.JSON_OPERATORS,
+        TokenType.ARROW: lambda self, this, key: self.expression(exp.JSONExtract(this=this, expression=key)),
+        TokenType.DARROW: lambda self, this, key: self.expression(exp.JSONExtractScalar(this=this, expression=key)),
+    }
 
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         place = token or self._curr
@@ -151,6 +158,9 @@ def tokens_of(text: str) -> list[Token]:
         tokens: list[Token] = _DIALECT.tokenize(text)
     except TokenError:
         raise SyntaxFailure("a quote or a comment is not closed, or a literal is malformed", 0) from None
+    for token in tokens:
+        if token.token_type == TokenType.BYTE_STRING:  # sqlglot has other escapes
+            token.text = unescape(text[token.start + 2 : token.end])
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):

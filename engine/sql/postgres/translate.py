@@ -20,15 +20,17 @@ from engine.sql.postgres.spark_text import spark_text
 from engine.sql.postgres.templates import call, fill
 from engine.sql.postgres.translate_expressions import ExpressionTranslator, series
 from engine.sql.query.source_text import SourceText, join_texts, position_in, slice_text
+from engine.sql.string_literals import spark_string
 
 _RANK, _KEY = "pg_rank", "pg_key"
 _REFUSED_WORDS = {
     ("RETURNING",): "RETURNING",
     ("ON", "CONFLICT"): "ON CONFLICT",
-    ("CREATE", "TEMP"): "CREATE TEMP",
-    ("CREATE", "TEMPORARY"): "CREATE TEMPORARY",
     ("DELETE", "USING"): "DELETE … USING",
 }
+
+# Words between CREATE and TEMPORARY.
+_BEFORE_TEMPORARY = frozenset({"OR", "REPLACE", "GLOBAL", "LOCAL"})
 
 
 def translate(text: str) -> SourceText:
@@ -62,6 +64,7 @@ def _statement_text(text: str, tokens: list[Token]) -> SourceText:
                 error = PostgresNotSupported(feature)
                 error.position = position_in(text, tokens[place].start)
                 raise error
+    _ensure_no_temporary_table(text, tokens, words)
     if words[0:1] in (["UPDATE"], ["DELETE"], ["MERGE"]):
         return _change_text(text, tokens)
     if words[:1] not in (["INSERT"], ["CREATE"], ["EXPLAIN"]):
@@ -83,6 +86,19 @@ def _statement_text(text: str, tokens: list[Token]) -> SourceText:
             spark_text(_Translator(body, is_whole=False).translate(tree), body),
         )
     )
+
+
+def _ensure_no_temporary_table(text: str, tokens: list[Token], words: list[str]) -> None:
+    """Rejects temporary tables and sequences, which the engine does not have; views may be temporary."""
+    place = next((place for place, word in enumerate(words[:5]) if word in ("TEMP", "TEMPORARY", "UNLOGGED")), None)
+    if words[:1] != ["CREATE"] or place is None or not set(words[1:place]) <= _BEFORE_TEMPORARY:
+        return
+    kind = next(iter(words[place + 1 :]), "")
+    if kind in ("TABLE", "SEQUENCE"):
+        advice = "" if kind == "SEQUENCE" else "Use CREATE TEMPORARY VIEW … AS SELECT, or a table that you drop."
+        error = PostgresNotSupported(f"CREATE {words[place]} {kind}", advice)
+        error.position = position_in(text, tokens[place].start)
+        raise error
 
 
 def _change_text(text: str, tokens: list[Token]) -> SourceText:
@@ -109,6 +125,8 @@ def _with_names(text: str, tokens: list[Token], source: str | None = None) -> So
             made = "`" + token.text.replace("`", "``") + "`"
         elif token.token_type == TokenType.STRING and "\\" in raw:
             made = raw.replace("\\", "\\\\")
+        elif token.token_type == TokenType.BYTE_STRING:
+            made = spark_string(token.text)
         elif token.token_type == TokenType.PARAMETER and after is not None and after.text.isdecimal():
             made = ":p"
         if made is not None:

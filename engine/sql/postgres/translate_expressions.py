@@ -18,7 +18,6 @@ from engine.sql.postgres.literals import (
     interval_sql,
     java_pattern,
     similar_pattern,
-    unescape,
 )
 from engine.sql.postgres.reader import last_name, start_of
 from engine.sql.postgres.templates import call, fill
@@ -46,12 +45,23 @@ _REFUSED_NODES: dict[type[exp.Expr], str] = {
     exp.ArrayContainsAll: "The operator @>",
     exp.ArrayContainedBy: "The operator <@",
     exp.JSONBContains: "The operator ?",
-    exp.JSONBExtract: "The operator #>",
+    exp.JSONBContainsTopKey: "The operator ?",
+    exp.JSONBContainsAnyTopKeys: "The operator ?|",
+    exp.JSONBContainsAllTopKeys: "The operator ?&",
+    exp.JSONBDeleteAtPath: "The operator #-",
+    exp.JSONBPathExists: "The operator @?",
     exp.MatchAgainst: "The operator @@",
     exp.Operator: "OPERATOR(…)",
     exp.Overlaps: "OVERLAPS",
     exp.National: "A national string",
 }
+_JSON_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.JSONExtract: "pg_json_get",
+    exp.JSONExtractScalar: "pg_json_get_text",
+    exp.JSONBExtract: "pg_json_path",
+    exp.JSONBExtractScalar: "pg_json_path_text",
+}
+_JSONB_CALLS = frozenset({"pg_jsonb", "pg_json_get", "pg_json_path"})
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _ITEM = "pg_item"
 
@@ -105,8 +115,10 @@ class ExpressionTranslator:
                 return fill("pg_at_time_zone(_1, _2)", node.args["zone"], node.this)
             case exp.Interval():
                 return self._interval(node)
-            case exp.JSONExtract() | exp.JSONExtractScalar() | exp.JSONBExtractScalar():
-                return self._json(node)
+            case exp.JSONExtract() | exp.JSONExtractScalar() | exp.JSONBExtract() | exp.JSONBExtractScalar():
+                return fill(f"{_JSON_OPERATORS[type(node)]}(_1, _2)", node.this, node.expression)
+            case exp.DPipe() if _is_jsonb(node.this) or _is_jsonb(node.expression):
+                self.refuse("The operator || of jsonb", node, "Use ->> for a text.")
             case exp.WithinGroup():
                 return self._within_group(node)
             case exp.Dot() if isinstance(node.expression, exp.Anonymous) and node.name != "pg_catalog":
@@ -119,9 +131,7 @@ class ExpressionTranslator:
             return node
         if isinstance(node, _COMPARISONS) and isinstance(node.expression, exp.Any | exp.All):
             return self._quantified(node, node.expression)
-        if isinstance(node, exp.ByteString):
-            return exp.Literal.string(unescape(node.name))
-        if isinstance(node, exp.RawString):
+        if isinstance(node, exp.ByteString | exp.RawString):
             return exp.Literal.string(node.name)
         if isinstance(node, exp.UnicodeString):
             return exp.Literal.string(re.sub(r"\\([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), node.name))
@@ -153,6 +163,8 @@ class ExpressionTranslator:
 
     def _arithmetic(self, node: exp.Expr) -> exp.Expr:
         left, right = node.this, node.expression
+        if isinstance(node, exp.Sub) and _is_jsonb(left):
+            self.refuse("The operator - of jsonb", node)
         if isinstance(node, exp.Div):
             return fill("pg_divide(_1, _2)", left, right)
         is_number = isinstance(left, exp.Literal) and not left.is_string
@@ -209,6 +221,8 @@ class ExpressionTranslator:
             self.refuse(f"The type {name}", node)
         if name in _TEXTS:
             return self._text_cast(node, name, text)
+        if name in ("json", "jsonb", "uuid"):
+            return fill(f"pg_{name}(_1)", value)
         is_plain = isinstance(value, exp.Literal | exp.Null | exp.Placeholder | exp.Parameter) and "." not in value.name
         if name in _INTEGERS and not is_plain:
             value = fill("pg_integer(_1)", value)
@@ -283,20 +297,6 @@ class ExpressionTranslator:
             return fill("CASE WHEN _1 RLIKE _2 THEN regexp_extract(_1, _2, _3) END", *arguments)
         start = exp.Literal.number(1) if start is None else start
         return self._templated("substring", [node.this, start, *([length] if length is not None else [])], node)
-
-    def _json(self, node: exp.Expr) -> exp.Expr:
-        path = node.expression
-        if isinstance(node, exp.JSONBExtractScalar):
-            members = array_members(path.name) if isinstance(path, exp.Literal) and path.is_string else None
-            if members is None or None in members:
-                self.refuse("The operator #>> with a path that is no constant", node)
-            steps = "".join(f"[{one}]" if one.isdecimal() else f".{one}" for one in members if one is not None)
-        else:
-            found = _json_steps(path)
-            if found is None:
-                self.refuse("The operators -> and ->> with a key that is no constant", node)
-            steps = found
-        return call("get_json_object", node.this, exp.Literal.string(f"${steps}"))
 
     # ------------------------------------------------------------------------------------------------------- functions
 
@@ -542,15 +542,11 @@ def _distinct_arguments(node: exp.Expr) -> list[exp.Expr]:
     return [exp.Distinct(expressions=[value]), *others]
 
 
-def _json_steps(path: exp.Expr) -> str | None:
-    if isinstance(path, exp.JSONPath):
-        steps = [part for part in path.expressions if not isinstance(part, exp.JSONPathRoot)]
-        if any(not isinstance(part.this, str | int) for part in steps):
-            return None
-        return "".join(f"[{part.this}]" if isinstance(part.this, int) else f".{part.this}" for part in steps)
-    if isinstance(path, exp.Literal):
-        return f".{path.name}" if path.is_string else f"[{path.name}]"
-    return None
+def _is_jsonb(node: exp.Expr) -> bool:
+    """Returns True for a translated value that may be `jsonb`, whose operators differ from those of texts."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return isinstance(node, exp.Anonymous) and last_name(node) in _JSONB_CALLS
 
 
 def _is_simple(pattern: str) -> bool:

@@ -21,7 +21,7 @@ from engine.runtime.results import BIGINT, BOOLEAN, INT, STRING, STRING_MAP, Res
 from engine.runtime.session_state import GLOBAL_SCHEMA
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.listings.statement import ListColumns, ListFiles, ListFunctions, ListSchemas, ListTables
-from engine.tables.column_metadata import DEFAULT
+from engine.tables.column_metadata import DEFAULT, generation_clause
 from engine.types.schema import DataType, StructField
 from engine.types.sql_types import column_sql_type, format_sql_type
 
@@ -95,6 +95,7 @@ def _global_views(bound: BoundStatement, catalog: str | None, schemas: Matcher, 
     return [view for view in bound.state.global_views.values() if tables(view.name.table)]
 
 
+_LISTED = "catalog schema table column sql_type nullable position comment default generated".split()
 _Column = TypeVar("_Column", StructField, ColumnInfo)
 _Cells = tuple[Iterable[Any], ...]
 
@@ -114,7 +115,7 @@ class _FoundColumns:
         self._relations: list[tuple[str | None, ...]] = []
         # Each relation's first and last cell: tables with the same schema share them.
         self._spans: list[tuple[int, int]] = []
-        self._cells: tuple[list[Any], ...] = ([], [], [], [], [], [])
+        self._cells: tuple[list[Any], ...] = ([], [], [], [], [], [], [])
         # SQL type names by type identity; there are few.
         self._types: dict[int, str] = {}
         # The span by the identity of a table's fields. The fields and their types are kept alive, since a freed
@@ -133,23 +134,25 @@ class _FoundColumns:
         types = [known(id(column.data_type)) or self._type(column.data_type) for column in fields]
         comments: list[str | None] = [None] * len(fields)
         defaults: list[Any] = comments.copy()
+        generated = comments.copy()
         for place, column in enumerate(fields):
             if column.metadata:
                 types[place] = column_sql_type(column)
                 comments[place] = column.comment
                 defaults[place] = column.metadata.get(DEFAULT)
+                generated[place] = generation_clause(column)
         names = [column.name for column in fields]
-        return names, types, [column.nullable for column in fields], positions, comments, defaults
+        return names, types, [column.nullable for column in fields], positions, comments, defaults, generated
 
     def add_columns(
         self, relation: tuple[str | None, ...], columns: Sequence[ColumnInfo], positions: Sequence[int]
     ) -> None:
         own = (
-            (one.name, one.type, one.nullable, position, one.comment, one.default)
+            (one.name, one.type, one.nullable, position, one.comment, one.default, None)
             for one, position in zip(columns, positions, strict=True)
         )
         self._relations.append(relation)
-        self._spans.append(self._add(tuple(zip(*own, strict=True)) if columns else ((),) * 6))
+        self._spans.append(self._add(tuple(zip(*own, strict=True)) if columns else ((),) * 7))
 
     def _add(self, cells: _Cells) -> tuple[int, int]:
         before = len(self._cells[0])
@@ -161,22 +164,23 @@ class _FoundColumns:
         return self._types.setdefault(id(data_type), format_sql_type(data_type))
 
     def result(self) -> ResultStream:
-        """Returns catalog, schema and table; each column's name, type, nullability, position, comment and default."""
+        """Returns catalog, schema and table; each column's name, type, nullability, position, comment and default, and
+        the clause by which its values are generated.
+        """
         spans = np.array(self._spans, np.int64).reshape(-1, 2)
         counts = spans[:, 1] - spans[:, 0]
         rows = pa.array(np.repeat(np.arange(len(spans)), counts))
         owners = [pa.array(parts, pa.string()).take(rows) for parts in zip(*self._relations, strict=True)]
         owners = owners or [pa.array([], pa.string())] * 3
-        kinds = (STRING, STRING, BOOLEAN, INT, STRING, STRING)
+        kinds = (STRING, STRING, BOOLEAN, INT, STRING, STRING, STRING)
         own = [pa.array(cells, kind.arrow_type) for cells, kind in zip(self._cells, kinds, strict=True)]
         moved = np.repeat(spans[:, 0] - np.cumsum(counts) + counts, counts)
         if moved.any():
             places = pa.array(np.arange(len(rows)) + moved)
             own = [cells.take(places) for cells in own]
-        names = ("catalog", "schema", "table", "column", "sql_type", "nullable", "position", "comment", "default")
         fields = [
             sql_field(name, kind.arrow_type, kind.sql_type)
-            for name, kind in zip(names, (STRING, STRING, STRING, *kinds), strict=True)
+            for name, kind in zip(_LISTED, (STRING, STRING, STRING, *kinds), strict=True)
         ]
         batch = pa.record_batch([*owners, *own], schema=pa.schema(fields))
         return ResultStream(schema=batch.schema, source=(batch,))

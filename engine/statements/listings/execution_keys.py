@@ -12,12 +12,13 @@ from catalog.names import CatalogName, TableName, fold, quote
 from engine.binding.bound import BoundStatement, BoundTable, Outcome
 from engine.binding.visibility import visible_keys
 from engine.runtime.results import INT, STRING, small_result
-from engine.statements.listings.statement import FindKeys, ListForeignKeys, ListPrimaryKeys, TablePattern
+from engine.statements.listings.statement import FindKeys, ListChecks, ListForeignKeys, ListPrimaryKeys, TablePattern
 from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 
 # Values from `java.sql.DatabaseMetaData`.
 _NO_ACTION, _NOT_DEFERRABLE = 3, 7
 
+_CHECKS = dict.fromkeys(("catalog", "schema", "table", "name", "expression"), STRING)
 _PRIMARY = {**dict.fromkeys(("catalog", "schema", "table", "column"), STRING), "position": INT, "name": STRING}
 _FOREIGN = {
     **dict.fromkeys(("pk_catalog", "pk_schema", "pk_table", "pk_column"), STRING),
@@ -45,6 +46,16 @@ def list_keys(bound: BoundStatement, statement: ListPrimaryKeys | ListForeignKey
         return Outcome(result=small_result(_PRIMARY, sorted(primary, key=lambda row: (row[:3], row[3]))))
     rows = [row for table in bound.tables for row in _foreign_rows(bound, table, statement.parent)]
     return Outcome(result=small_result(_FOREIGN, sorted(rows, key=lambda row: (row[4:7], row[9], row[8]))))
+
+
+def list_checks(bound: BoundStatement, _: ListChecks) -> Outcome:
+    """Returns the metadata call's rows, by table and name."""
+    rows = [
+        (*table.entry.name.parts, check.name, check.expression)
+        for table in bound.tables
+        for check in table.snapshot.checks
+    ]
+    return Outcome(result=small_result(_CHECKS, sorted(rows)))
 
 
 def find_keys(bound: BoundStatement, statement: FindKeys) -> Outcome:

@@ -15,7 +15,7 @@ from engine.sql.query.values import AsOfVersion
 from engine.statements.listings.execution import list_files, list_objects
 from engine.statements.listings.execution_entries import list_entries
 from engine.statements.listings.execution_find import find_objects
-from engine.statements.listings.execution_keys import find_keys, list_keys
+from engine.statements.listings.execution_keys import find_keys, list_checks, list_keys
 from engine.statements.listings.execution_lineage import list_lineage
 from engine.statements.listings.execution_statistics import list_column_statistics
 from engine.statements.listings.statement import (
@@ -24,6 +24,7 @@ from engine.statements.listings.statement import (
     FindKeys,
     FindSchemas,
     FindTables,
+    ListChecks,
     ListColumns,
     ListColumnStatistics,
     ListEntries,
@@ -164,6 +165,14 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         example="",
         bind=lambda statement, binder: _list_keys(statement.table, binder),
         answer=list_keys,
+    ),
+    unrestricted(
+        ListChecks,
+        "A list of CHECK constraints",
+        syntax="",
+        example="",
+        bind=lambda statement, binder: _list_keys(statement.table, binder),
+        answer=list_checks,
     ),
     unrestricted(
         ListForeignKeys,

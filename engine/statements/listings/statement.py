@@ -154,6 +154,13 @@ class ListPrimaryKeys(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListChecks(Statement):
+    """Metadata call: CHECK constraints with their expressions."""
+
+    table: TablePattern = (None, None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListForeignKeys(Statement):
     """Metadata call: foreign key columns in tables `child` that reference tables `parent`."""
 

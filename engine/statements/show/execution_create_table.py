@@ -19,7 +19,7 @@ from engine.runtime.session_state import is_global, is_temporary
 from engine.statements.listings.execution_keys import key_clause
 from engine.statements.show.execution_types import declared_type, literal
 from engine.statements.show.statement import ShowCreateTable
-from engine.tables.column_metadata import ALLOW_EXPLICIT, DEFAULT, GENERATION, START, STEP, is_identity
+from engine.tables.column_metadata import DEFAULT, generation_clause
 from engine.types.schema import StructField
 
 
@@ -107,18 +107,10 @@ def _column(column: StructField) -> str:
     parts = [quote(column.name), declared_type(column)]
     if not column.nullable:
         parts.append("NOT NULL")
-    if GENERATION in column.metadata:
-        parts.append(f"GENERATED ALWAYS AS ({column.metadata[GENERATION]})")
-    if is_identity(column):
-        parts.append(_identity(column))
+    if (clause := generation_clause(column)) is not None:
+        parts.append(clause)
     if DEFAULT in column.metadata:
         parts.append(f"DEFAULT {column.metadata[DEFAULT]}")
     if column.comment:
         parts.append(f"COMMENT {literal(column.comment)}")
     return " ".join(parts)
-
-
-def _identity(column: StructField) -> str:
-    start, step, allows = (column.metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT))
-    kind = "BY DEFAULT" if allows else "ALWAYS"
-    return f"GENERATED {kind} AS IDENTITY (START WITH {start} INCREMENT BY {step})"

@@ -76,6 +76,10 @@ HELPERS: Mapping[str, str] = {
         "oid BIGINT, kind VARCHAR, before VARCHAR, schema_name VARCHAR, relation_name VARCHAR, after VARCHAR, "
         "columns VARCHAR[]"
     ),
+    "pgf_sequences": (
+        "oid BIGINT, table_oid BIGINT, number INTEGER, column_name VARCHAR, schema_name VARCHAR, name VARCHAR, "
+        "start BIGINT, step BIGINT, minimum BIGINT, maximum BIGINT"
+    ),
     "pgf_keywords": "word VARCHAR",
 }
 

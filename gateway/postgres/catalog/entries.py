@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from engine.statements.listings.statement import ListEntries, ObjectKind
 from gateway.postgres.catalog.column_types import column_type
-from gateway.postgres.catalog.content import Row, RunCall
+from gateway.postgres.catalog.content import TEMPORARY_SCHEMA, Row, RunCall
 from gateway.postgres.catalog.resources import base_functions, base_types, system_relations
 from gateway.postgres.catalog.rows import OWNER, SYSTEM_SCHEMAS, CatalogRows
 
@@ -96,6 +96,9 @@ class EntryRows:
             short = (name,) if schema == current_schema else ()
             oid = self._rows.table_oid(schema, name)
             yield from _keys("table", oid, _privileges_of(entry), f"{schema}.{name}", *short)
+        for view in self._rows.temporary_views:
+            oid = self._rows.table_oid(TEMPORARY_SCHEMA, view)
+            yield from _keys("table", oid, _SYSTEM["table"], f"{TEMPORARY_SCHEMA}.{view}", view)
         for entry in self._entries.functions:
             _, schema, name = entry["name"]
             short = (name,) if schema == current_schema else ()

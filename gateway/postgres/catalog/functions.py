@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from engine.sql.postgres.catalog_expressions import columns_of
 from engine.sql.postgres.scopes import CatalogFunction, Columns
+from gateway.postgres.catalog.content import TEMPORARY_SCHEMA
 
 # Privileges on types, languages and other objects that the gateway does not have.
 _ON_OTHERS = "lower(p) IN ('usage', 'select')"
@@ -59,8 +60,8 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     ),
     "pg_table_is_visible": (
         "bool",
-        """(o) AS coalesce((SELECT n.name IN ('pg_catalog', pgf_current_schema()) FROM pgf_relations n
-            WHERE n.oid = o), FALSE)""",
+        f"""(o) AS coalesce((SELECT n.name IN ('pg_catalog', pgf_current_schema(), '{TEMPORARY_SCHEMA}')
+            FROM pgf_relations n WHERE n.oid = o), FALSE)""",
     ),
     "pg_type_is_visible": ("bool", "(o) AS (SELECT count(*) > 0 FROM pgf_types y WHERE y.oid = o AND y.visible)"),
     "pg_get_indexdef": (
@@ -114,10 +115,17 @@ _MACROS: Mapping[str, tuple[str, str]] = {
     "pg_backend_pid": ("int4", "() AS (SELECT value::INTEGER FROM pgf_session WHERE name = 'pid')"),
     "pg_is_in_recovery": ("bool", "() AS FALSE"),
     "txid_current": ("int8", "() AS 1::BIGINT"),
-    "pg_my_temp_schema": ("oid", "() AS 0::BIGINT"),
+    "pg_my_temp_schema": (
+        "oid",
+        f"() AS coalesce((SELECT max(n.oid) FROM pgf_namespaces n WHERE n.name = '{TEMPORARY_SCHEMA}'), 0)",
+    ),
     "pg_is_other_temp_schema": ("bool", "(o) AS FALSE"),
     "pg_get_partkeydef": ("text", f"(o) AS {_NO_TEXT}"),
-    "pg_get_serial_sequence": ("text", f"(t, c) AS {_NO_TEXT}"),
+    "pg_get_serial_sequence": (
+        "text",
+        """(t, c) AS (SELECT max(pgf_quote_ident(q.schema_name) || '.' || pgf_quote_ident(q.name)) FROM pgf_sequences q
+            WHERE q.table_oid = pgf_find_regclass(t) AND q.column_name = c)""",
+    ),
     "pg_get_function_arguments": ("text", "(o) AS (SELECT f.arguments FROM pgf_functions f WHERE f.oid = o)"),
     "pg_get_function_identity_arguments": (
         "text",
@@ -211,14 +219,14 @@ _MACROS: Mapping[str, tuple[str, str]] = {
 
 # Macros that casts use, in the order of their definition.
 CAST_MACROS = (
-    """pgf_find_regclass(s) AS (SELECT min(n.oid) FROM pgf_relations n WHERE CASE WHEN regexp_full_match(s, '[0-9]+')
-        THEN n.oid = TRY_CAST(s AS BIGINT)
-        ELSE n.full_name = replace(s, '"', '') OR (n.name IN ('pg_catalog', pgf_current_schema())
+    f"""pgf_find_regclass(s) AS (SELECT arg_min(n.oid, (n.name <> '{TEMPORARY_SCHEMA}', n.oid)) FROM pgf_relations n
+        WHERE CASE WHEN regexp_full_match(s, '[0-9]+') THEN n.oid = TRY_CAST(s AS BIGINT)
+        ELSE n.full_name = replace(s, '"', '') OR (n.name IN ('pg_catalog', pgf_current_schema(), '{TEMPORARY_SCHEMA}')
         AND n.relation = replace(s, '"', '')) END)""",
     """pgf_regclass_oid(s) AS coalesce(pgf_find_regclass(s),
         error('pg:42P01:relation "' || s || '" does not exist')::BIGINT)""",
-    """pgf_regclass_text(o) AS CASE WHEN o = 0 THEN '-' ELSE coalesce((SELECT CASE WHEN n.name IN ('pg_catalog',
-        pgf_current_schema()) THEN pgf_quote_ident(n.relation) ELSE pgf_quote_ident(n.name) || '.'
+    f"""pgf_regclass_text(o) AS CASE WHEN o = 0 THEN '-' ELSE coalesce((SELECT CASE WHEN n.name IN ('pg_catalog',
+        pgf_current_schema(), '{TEMPORARY_SCHEMA}') THEN pgf_quote_ident(n.relation) ELSE pgf_quote_ident(n.name) || '.'
         || pgf_quote_ident(n.relation) END FROM pgf_relations n WHERE n.oid = o), o::VARCHAR) END""",
     """pgf_find_regtype(s) AS (SELECT min(y.oid) FROM pgf_types y WHERE replace(lower(s), 'pg_catalog.', '')
         IN (y.name, y.display) OR y.oid = TRY_CAST(s AS BIGINT))""",

@@ -5,14 +5,16 @@ Objects of the user have the owner 10, the server. A table with columns of neste
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gateway.postgres.catalog.column_types import column_type
-from gateway.postgres.catalog.content import Row, VisibleObjects
+from gateway.postgres.catalog.content import TEMPORARY_SCHEMA, Row, VisibleObjects
+from gateway.postgres.catalog.generations import parse_generation, postgres_spelling, words_of
 from gateway.postgres.catalog.oids import OidTable
 from gateway.postgres.catalog.resources import (
     BaseType,
@@ -43,6 +45,15 @@ _RANGES = (
 )
 
 
+@dataclass(slots=True)
+class Constraints:
+    """The constraints of a catalog's tables: a row each."""
+
+    primary: list[Row] = field(default_factory=list)
+    foreign: list[Row] = field(default_factory=list)
+    checks: list[Row] = field(default_factory=list)
+
+
 class CatalogRows:
     """Makes rows for one database, which is one catalog of the server."""
 
@@ -52,6 +63,11 @@ class CatalogRows:
         self._user = user
         self._oids = oids
         self._tables: list[Row] = objects.tables.to_pylist()
+
+    @property
+    def temporary_views(self) -> list[str]:
+        """Returns the names of the session's own views."""
+        return self._objects.temporary_views
 
     def schema_oid(self, schema: str) -> int:
         """Returns a schema's oid."""
@@ -102,13 +118,14 @@ class CatalogRows:
         user = {"oid": self._oids.oid("role", self._user), "rolname": self._user, **shared}
         return [{"oid": OWNER, "rolname": OWNER_NAME, **shared, "rolcanlogin": False}, user]
 
-    def classes(self, counts: Mapping[int, int], primary: Iterable[Row]) -> Iterator[Row]:
+    def classes(self, counts: Mapping[int, int], constraints: Constraints, sequences: Iterable[Row]) -> Iterator[Row]:
         """Yields rows of pg_class; `counts` has the number of columns by oid."""
         for relation in system_relations().values():
             yield {**_class(relation.oid, *_schema_and_name(relation)), "relnatts": len(relation.columns),
                    "relkind": relation.kind, "relam": _HEAP if relation.kind == "r" else 0,
                    "relhasrules": relation.kind == "v"}  # fmt: skip
-        keys = {row["table_oid"]: row for row in primary}
+        keys = {row["table_oid"]: row for row in constraints.primary}
+        checks = Counter(row["table_oid"] for row in constraints.checks)
         for row in self._tables:
             oid = self.table_oid(row["schema"], row["table"])
             is_view = row["type"] == "VIEW"
@@ -119,7 +136,9 @@ class CatalogRows:
                 "relam": 0 if is_view else _HEAP,
                 "relhasrules": is_view,
                 "relhasindex": oid in keys,
+                "relchecks": checks[oid],
                 "relreplident": "n" if is_view else "d",
+                "relpersistence": "t" if row["schema"] == TEMPORARY_SCHEMA else "p",
             }
         for row in keys.values():
             yield {
@@ -129,6 +148,29 @@ class CatalogRows:
                 "relnatts": len(row["numbers"]),
                 "relreplident": "n",
             }
+        for row in sequences:
+            yield {**_class(row["oid"], self.schema_oid(row["schema"]), row["name"]), "relkind": "S", "relnatts": 3}
+
+    def sequences(self, columns: pa.Table) -> list[Row]:
+        """Returns a row for each identity column, whose values PostgreSQL takes from a sequence."""
+        generated = columns.filter(pc.starts_with(columns["generated"], "GENERATED").fill_null(False))
+        found = []
+        for row in generated.to_pylist():
+            identity = parse_generation(row["generated"]).identity
+            if identity is not None:
+                name = f"{row['table']}_{row['column']}_seq"
+                found.append(
+                    {
+                        "oid": self._oids.oid("sequence", self._database, row["schema"], name),
+                        "table_oid": self.table_oid(row["schema"], row["table"]),
+                        "number": row["position"],
+                        "column": row["column"],
+                        "schema": row["schema"],
+                        "name": name,
+                        **identity.cells(),
+                    }
+                )
+        return found
 
     def descriptions(self, columns: pa.Table | None) -> Iterator[Row]:
         """Yields rows of pg_description: comments on tables, and on columns if these are given."""
@@ -152,13 +194,24 @@ class CatalogRows:
         types = columns["sql_type"].combine_chunks().dictionary_encode()
         described = [column_type(sql_type) for sql_type in types.dictionary.to_pylist()]
         cells = [_attribute_type(kind.name, kind.modifier) for kind in described]
+        clauses = columns["generated"].combine_chunks().dictionary_encode()
+        generations = [parse_generation(clause) for clause in clauses.dictionary.to_pylist()]
+        identities, stored = (
+            pa.array(kinds, pa.string()).take(clauses.indices).fill_null("")
+            for kinds in (
+                [one.identity.kind if one.identity else "" for one in generations],
+                ["s" if one.expression is not None else "" for one in generations],
+            )
+        )
         by_type = list(zip(*cells, strict=True)) or [()] * len(_TYPE_CELLS)
         return {
             "attrelid": pa.array(oids, pa.int64()).take(encoded.indices),
             "attname": columns["column"],
             "attnum": columns["position"],
             "attnotnull": pc.invert(columns["nullable"]),
-            "atthasdef": columns["default"].is_valid(),
+            "atthasdef": pc.or_(columns["default"].is_valid(), pc.equal(stored, "s")),
+            "attidentity": identities,
+            "attgenerated": stored,
             **{
                 name: pa.array(list(values)).take(types.indices)
                 for name, values in zip(_TYPE_CELLS, by_type, strict=True)
@@ -168,16 +221,19 @@ class CatalogRows:
     def defaults(self, columns: pa.Table) -> Iterator[Row]:
         """Yields rows of pg_attrdef."""
         for row in columns.to_pylist():
-            if row["default"] is not None:
+            default = row["default"]
+            if default is None and row["generated"] is not None:
+                default = parse_generation(row["generated"]).expression
+            if default is not None:
                 oid = self.table_oid(row["schema"], row["table"])
                 name = ("default", self._database, row["schema"], row["table"], row["column"])
                 yield {"oid": self._oids.oid(*name), "adrelid": oid, "adnum": row["position"],
-                       "adbin": row["default"]}  # fmt: skip
+                       "adbin": default}  # fmt: skip
 
     def primary_keys(self, rows: Iterable[Row], numbers: Mapping[tuple[int, str], int]) -> list[Row]:
         """Returns a row per primary key with its oids; `numbers` are those of columns, by table oid and name."""
         found: dict[int, Row] = {}
-        for row in rows:
+        for row in sorted(rows, key=lambda row: int(row["position"])):
             oid = self.table_oid(row["schema"], row["table"])
             name = row["name"] or f"{row['table']}_pkey"
             key = found.setdefault(
@@ -225,17 +281,36 @@ class CatalogRows:
             )
         return made
 
+    def checks(self, rows: Iterable[Row], numbers: Mapping[tuple[int, str], int]) -> list[Row]:
+        """Returns a row per CHECK constraint, as :meth:`primary_keys`."""
+        return [
+            {
+                "table_oid": (oid := self.table_oid(row["schema"], row["table"])),
+                "schema_oid": self.schema_oid(row["schema"]),
+                "name": row["name"],
+                "constraint_oid": self._oids.oid(
+                    "constraint", self._database, row["schema"], row["table"], row["name"]
+                ),
+                "expression": postgres_spelling(row["expression"]),
+                "numbers": sorted(
+                    {numbers[oid, name] for name in words_of(row["expression"]) if (oid, name) in numbers}
+                ),
+            }
+            for row in rows
+        ]
+
 
 # The columns of pg_attribute in which rows differ.
 _TYPE_CELLS = "atttypid attlen attbyval attalign attstorage atttypmod attcollation attndims".split()
-ATTRIBUTE_CELLS = ("attrelid", "attname", "attnum", "attnotnull", "atthasdef", *_TYPE_CELLS)
+_GENERATION_CELLS = ("attidentity", "attgenerated")
+ATTRIBUTE_CELLS = ("attrelid", "attname", "attnum", "attnotnull", "atthasdef", *_GENERATION_CELLS, *_TYPE_CELLS)
 
 
 def system_attributes() -> Iterator[Row]:
     """Yields rows of pg_attribute for PostgreSQL's own relations."""
     for relation in system_relations().values():
         for number, (name, kind) in enumerate(relation.columns.items(), 1):
-            cells = (relation.oid, name, number, name in relation.required, False, *_attribute_type(kind, -1))
+            cells = (relation.oid, name, number, name in relation.required, False, "", "", *_attribute_type(kind, -1))
             yield dict(zip(ATTRIBUTE_CELLS, cells, strict=True))
 
 
@@ -359,12 +434,41 @@ def type_names() -> list[BaseType]:
     return list(base_types().values())
 
 
-def constraint_rows(primary: Iterable[Row], foreign: Iterable[Row]) -> Iterator[Row]:
+def sequence_rows(sequences: Iterable[Row]) -> Iterator[Row]:
+    """Yields rows of pg_sequence."""
+    for row in sequences:
+        yield {
+            "seqrelid": row["oid"],
+            "seqtypid": base_types()["int8"].oid,
+            "seqstart": row["start"],
+            "seqincrement": row["step"],
+            "seqmin": row["minimum"],
+            "seqmax": row["maximum"],
+            "seqcache": 1,
+            "seqcycle": False,
+        }
+
+
+def dependency_rows(sequences: Iterable[Row]) -> Iterator[Row]:
+    """Yields rows of pg_depend: the columns to which sequences belong."""
+    for row in sequences:
+        yield {
+            "classid": CLASS_OID,
+            "objid": row["oid"],
+            "objsubid": 0,
+            "refclassid": CLASS_OID,
+            "refobjid": row["table_oid"],
+            "refobjsubid": row["number"],
+            "deptype": "i",
+        }
+
+
+def constraint_rows(constraints: Constraints) -> Iterator[Row]:
     """Yields rows of pg_constraint."""
     shared = {"condeferrable": False, "condeferred": False, "convalidated": True, "conislocal": True,
               "connoinherit": True, "contypid": 0, "conparentid": 0, "coninhcount": 0}  # fmt: skip
     indexes = {}
-    for key in primary:
+    for key in constraints.primary:
         indexes[key["table_oid"]] = key["index_oid"]
         yield {
             **shared,
@@ -379,7 +483,21 @@ def constraint_rows(primary: Iterable[Row], foreign: Iterable[Row]) -> Iterator[
             "confdeltype": " ",
             "confmatchtype": " ",
         }
-    for key in foreign:
+    for check in constraints.checks:
+        yield {
+            **shared,
+            "oid": check["constraint_oid"],
+            "conname": check["name"],
+            "connamespace": check["schema_oid"],
+            "connoinherit": False,
+            "contype": "c",
+            "conrelid": check["table_oid"],
+            "conkey": check["numbers"] or None,
+            "confupdtype": " ",
+            "confdeltype": " ",
+            "confmatchtype": " ",
+        }
+    for key in constraints.foreign:
         yield {
             **shared,
             "oid": key["constraint_oid"],

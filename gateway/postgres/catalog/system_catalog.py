@@ -21,6 +21,7 @@ from gateway.postgres.catalog.content import (
     Row,
     RunCall,
     VisibleObjects,
+    visible_checks,
     visible_columns,
     visible_keys,
     visible_objects,
@@ -33,10 +34,13 @@ from gateway.postgres.catalog.resources import KEYWORDS, base_types, system_rela
 from gateway.postgres.catalog.rows import (
     ATTRIBUTE_CELLS,
     CatalogRows,
+    Constraints,
     constant_rows,
     constraint_rows,
+    dependency_rows,
     function_rows,
     index_rows,
+    sequence_rows,
     system_attributes,
 )
 from gateway.postgres.catalog.settings import FIXED, setting_rows
@@ -47,14 +51,17 @@ OIDS = OidTable()
 # A list of objects is used again for this long: tools send their queries in bursts.
 _FRESH_S = 1.0
 _KEY_RELATIONS = frozenset({"pg_catalog.pg_constraint", "pg_catalog.pg_index"})
-_COLUMN_RELATIONS = frozenset({"pg_catalog.pg_attribute", "pg_catalog.pg_attrdef"})
-_COLUMN_FUNCTIONS = frozenset({"col_description"})
+_SEQUENCE_RELATIONS = frozenset({"pg_catalog.pg_sequence", "pg_catalog.pg_depend"})
+_COLUMN_RELATIONS = frozenset({"pg_catalog.pg_attribute", "pg_catalog.pg_attrdef"}) | _SEQUENCE_RELATIONS
+_COLUMN_FUNCTIONS = frozenset({"col_description", "pg_get_serial_sequence"})
 _ENTRY_RELATIONS = frozenset(
     {"pg_catalog.pg_proc", "pg_catalog.pg_views", "information_schema.views"}
     | {"information_schema.table_privileges", "information_schema.role_table_grants"}
 )
 _ENTRY_FUNCTIONS = re.compile(r"has_\w+_privilege|pg_get_viewdef|pg_(get_)?function_\w+|pg_get_functiondef|to_regproc")
 _KEY_FUNCTIONS = frozenset({"pg_get_constraintdef", "pg_get_indexdef"})
+# psql reads the constraints and indexes of a table only if these columns count some.
+_KEY_COUNTS = re.compile(r"(?i)\brel(?:checks|hasindex)\b")
 # Conditions that name one table by its oid: psql and drivers read the columns of one table after the other.
 _OID_LITERAL = re.compile(r"(?i)\battrelid\s*=\s*'?(\d{5,10})'?(?!\d)")
 _OR = re.compile(r"(?i)\bor\b")
@@ -97,8 +104,8 @@ class _Loaded:
     columns: pa.Table | None = None
     # The tables whose columns are loaded; None for all.
     column_tables: frozenset[int] | None = frozenset()
-    primary: list[Row] = field(default_factory=list)
-    foreign: list[Row] = field(default_factory=list)
+    sequences: list[Row] = field(default_factory=list)
+    constraints: Constraints = field(default_factory=Constraints)
     has_keys: bool = False
     entries: EntryRows | None = None
     # The schema whose relations have privileges without a qualified name too; None: no privileges are stored.
@@ -190,7 +197,7 @@ class SystemCatalog:
                 raise
         relations = _with_dependencies(query.relations)
         self._store_session(self._database, session)
-        if relations & _KEY_RELATIONS or query.names & _KEY_FUNCTIONS:
+        if relations & _KEY_RELATIONS or query.names & _KEY_FUNCTIONS or _KEY_COUNTS.search(text):
             self._load_columns(None)
             self._load_keys(self._database)
         elif relations & _COLUMN_RELATIONS or query.names & _COLUMN_FUNCTIONS:
@@ -223,12 +230,7 @@ class SystemCatalog:
         objects = visible_objects(self._run, self._name)
         self._loaded.columns, self._loaded.column_tables, self._loaded.has_keys = None, frozenset(), False
         self._loaded.entries = None
-        self._loaded.relations -= {
-            "pg_catalog.pg_proc",
-            "pg_catalog.pg_attribute",
-            "pg_catalog.pg_attrdef",
-            *_KEY_RELATIONS,
-        }
+        self._loaded.relations -= {"pg_catalog.pg_proc", *_COLUMN_RELATIONS, *_KEY_RELATIONS}
         if self._objects is not None and objects.is_same(self._objects):
             return
         self._objects = objects
@@ -242,8 +244,10 @@ class SystemCatalog:
     def _store_relations(self, database: CatalogDatabase) -> None:
         system = [(one.oid, *one.name.split(".", 1)) for one in system_relations().values()]
         users = [(oid, *name) for oid, name in self._rows().names().items()]
-        indexes = [(key["index_oid"], key["schema"], key["name"]) for key in self._loaded.primary]
-        found = [(oid, schema, name, f"{schema}.{name}") for oid, schema, name in (*system, *users, *indexes)]
+        indexes = [(key["index_oid"], key["schema"], key["name"]) for key in self._loaded.constraints.primary]
+        sequences = [(row["oid"], row["schema"], row["name"]) for row in self._loaded.sequences]
+        every = (*system, *users, *indexes, *sequences)
+        found = [(oid, schema, name, f"{schema}.{name}") for oid, schema, name in every]
         database.store_helper("pgf_relations", found)
 
     def _store_descriptions(self, database: CatalogDatabase) -> None:
@@ -269,6 +273,7 @@ class SystemCatalog:
 
     def _load_columns(self, tables: frozenset[int] | None) -> None:
         loaded = self._loaded
+        assert self._database is not None
         if loaded.column_tables is None or (tables is not None and tables <= loaded.column_tables):
             return
         names = None
@@ -278,9 +283,14 @@ class SystemCatalog:
             names = [known[oid] for oid in sorted(tables) if oid in known]
             if not names and loaded.columns is not None:
                 return
-        loaded.columns = visible_columns(self._run, self._name, names or None)
+        loaded.columns = visible_columns(self._run, self._name, names or None, self._rows().temporary_views)
         loaded.column_tables = tables if names else None
         loaded.relations -= {*_COLUMN_RELATIONS, "pg_catalog.pg_class", "pg_catalog.pg_description"}
+        loaded.sequences = self._rows().sequences(loaded.columns)
+        names_of = "oid table_oid number column schema name start step minimum maximum".split()
+        cells = [[row[name] for name in names_of] for row in loaded.sequences]
+        self._database.store_helper("pgf_sequences", cells)
+        self._store_relations(self._database)
 
     def _load_keys(self, database: CatalogDatabase) -> None:
         loaded = self._loaded
@@ -290,11 +300,15 @@ class SystemCatalog:
         cells = loaded.columns.select(["schema", "table", "column", "position"]).to_pylist()
         numbers = {(rows.table_oid(row["schema"], row["table"]), row["column"]): row["position"] for row in cells}
         primary, foreign = visible_keys(self._run, self._name)
-        loaded.primary, loaded.foreign = rows.primary_keys(primary, numbers), rows.foreign_keys(foreign, numbers)
+        loaded.constraints = Constraints(
+            rows.primary_keys(primary, numbers),
+            rows.foreign_keys(foreign, numbers),
+            rows.checks(visible_checks(self._run, self._name), numbers),
+        )
         loaded.has_keys = True
         # The keys' indexes are relations with columns.
         loaded.relations -= {*_KEY_RELATIONS, "pg_catalog.pg_class", "pg_catalog.pg_attribute"}
-        definitions = _definitions(loaded.primary, loaded.foreign)
+        definitions = _definitions(loaded.constraints)
         database.store_helper("pgf_definitions", definitions)
         self._store_relations(database)
 
@@ -337,15 +351,19 @@ class SystemCatalog:
             case "pg_authid":
                 return rows.roles()
             case "pg_class":
-                return list(rows.classes(self._column_counts(), loaded.primary))
+                return list(rows.classes(self._column_counts(), loaded.constraints, loaded.sequences))
             case "pg_description":
                 return list(rows.descriptions(columns))
             case "pg_attrdef":
                 return [] if columns is None else list(rows.defaults(columns))
             case "pg_constraint":
-                return list(constraint_rows(loaded.primary, loaded.foreign))
+                return list(constraint_rows(loaded.constraints))
             case "pg_index":
-                return list(index_rows(loaded.primary))
+                return list(index_rows(loaded.constraints.primary))
+            case "pg_sequence":
+                return list(sequence_rows(loaded.sequences))
+            case "pg_depend":
+                return list(dependency_rows(loaded.sequences))
             case "pg_proc":
                 assert loaded.entries is not None  # loaded for each query that names this relation
                 return [*function_rows(), *loaded.entries.functions()]
@@ -369,7 +387,7 @@ class SystemCatalog:
         parts = [_typed_cells(_system_cells(), kinds)]
         if self._loaded.columns is not None and self._loaded.columns.num_rows:
             parts.append(_typed_cells(self._rows().attributes(self._loaded.columns), kinds))
-            parts.append(_index_columns(pa.concat_tables(parts), self._loaded.primary))
+            parts.append(_index_columns(pa.concat_tables(parts), self._loaded.constraints.primary))
         rows = pa.concat_tables(parts)
         defaults = {"attcacheoff": -1, "attstattarget": -1, "attislocal": True}
         for name, kind in kinds.items():
@@ -417,16 +435,18 @@ def _index_columns(rows: pa.Table, primary: Sequence[Row]) -> pa.Table:
     return found
 
 
-def _definitions(primary: Sequence[Row], foreign: Sequence[Row]) -> list[tuple[object, ...]]:
+def _definitions(constraints: Constraints) -> list[tuple[object, ...]]:
     """Returns rows of the definitions of indexes and constraints."""
     made: list[tuple[object, ...]] = []
-    for key in primary:
+    for key in constraints.primary:
         listed = ", ".join(map(_quote_ident, key["columns"]))
         names = (_quote_ident(key["schema"]), _quote_ident(key["table"]))
         begin = f"CREATE UNIQUE INDEX {_quote_ident(key['name'])} ON "
         made.append((key["index_oid"], "i", begin, *names, f" USING btree ({listed})", key["columns"]))
         made.append((key["constraint_oid"], "c", f"PRIMARY KEY ({listed})", "", "", "", []))
-    for key in foreign:
+    for check in constraints.checks:
+        made.append((check["constraint_oid"], "c", f"CHECK ({check['expression']})", "", "", "", []))
+    for key in constraints.foreign:
         listed, parents = (", ".join(map(_quote_ident, key[name])) for name in ("columns", "parent_columns"))
         names = (_quote_ident(key["parent"][0]), _quote_ident(key["parent"][1]))
         made.append((key["constraint_oid"], "c", f"FOREIGN KEY ({listed}) REFERENCES ", *names, f"({parents})", []))

@@ -93,7 +93,8 @@ VIEWS: Mapping[str, tuple[str, str]] = {
     "information_schema.columns": (
         "pg_class pg_namespace pg_attribute pg_type pg_attrdef",
         f"""SELECT pgf_current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
-            a.attname AS column_name, a.attnum AS ordinal_position, d.adbin AS column_default,
+            a.attname AS column_name, a.attnum AS ordinal_position,
+            CASE a.attgenerated WHEN '' THEN d.adbin END AS column_default,
             CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable, {_TYPE_NAMES} AS data_type,
             CASE WHEN t.typname IN ('varchar', 'bpchar') AND a.atttypmod > 4 THEN a.atttypmod - 4 END
                 AS character_maximum_length,
@@ -109,13 +110,19 @@ VIEWS: Mapping[str, tuple[str, str]] = {
             CASE WHEN t.typname IN ('timestamp', 'timestamptz', 'time', 'timetz', 'interval') THEN 6
                 WHEN t.typname = 'date' THEN 0 END AS datetime_precision,
             pgf_current_database() AS udt_catalog, 'pg_catalog' AS udt_schema, t.typname AS udt_name,
-            a.attnum::VARCHAR AS dtd_identifier, 'NO' AS is_self_referencing, 'NO' AS is_identity,
-            'NO' AS identity_cycle, 'NEVER' AS is_generated,
+            a.attnum::VARCHAR AS dtd_identifier, 'NO' AS is_self_referencing,
+            CASE a.attidentity WHEN '' THEN 'NO' ELSE 'YES' END AS is_identity,
+            CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END AS identity_generation,
+            q.start::VARCHAR AS identity_start, q.step::VARCHAR AS identity_increment,
+            q.maximum::VARCHAR AS identity_maximum, q.minimum::VARCHAR AS identity_minimum, 'NO' AS identity_cycle,
+            CASE a.attgenerated WHEN '' THEN 'NEVER' ELSE 'ALWAYS' END AS is_generated,
+            CASE a.attgenerated WHEN 's' THEN d.adbin END AS generation_expression,
             CASE c.relkind WHEN 'v' THEN 'NO' ELSE 'YES' END AS is_updatable
         FROM "pg_catalog.pg_attribute" a JOIN "pg_catalog.pg_class" c ON c.oid = a.attrelid
         JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
         JOIN "pg_catalog.pg_type" t ON t.oid = a.atttypid
         LEFT JOIN "pg_catalog.pg_attrdef" d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+        LEFT JOIN pgf_sequences q ON q.table_oid = a.attrelid AND q.number = a.attnum
         WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p')""",
     ),
     "information_schema.table_constraints": (
@@ -123,7 +130,8 @@ VIEWS: Mapping[str, tuple[str, str]] = {
         """SELECT pgf_current_database() AS constraint_catalog, n.nspname AS constraint_schema,
             k.conname AS constraint_name, pgf_current_database() AS table_catalog, n.nspname AS table_schema,
             c.relname AS table_name,
-            CASE k.contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'f' THEN 'FOREIGN KEY' END AS constraint_type,
+            CASE k.contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'f' THEN 'FOREIGN KEY' WHEN 'c' THEN 'CHECK' END
+                AS constraint_type,
             'NO' AS is_deferrable, 'NO' AS initially_deferred, 'YES' AS enforced
         FROM "pg_catalog.pg_constraint" k JOIN "pg_catalog.pg_class" c ON c.oid = k.conrelid
         JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace""",
@@ -135,7 +143,8 @@ VIEWS: Mapping[str, tuple[str, str]] = {
             c.relname AS table_name, a.attname AS column_name, k.place AS ordinal_position,
             CASE k.contype WHEN 'f' THEN k.place END AS position_in_unique_constraint
         FROM (SELECT conname, contype, conrelid, unnest(conkey) AS number, generate_subscripts(conkey, 1) AS place
-            FROM "pg_catalog.pg_constraint") k JOIN "pg_catalog.pg_class" c ON c.oid = k.conrelid
+            FROM "pg_catalog.pg_constraint" WHERE contype IN ('p', 'f')) k
+        JOIN "pg_catalog.pg_class" c ON c.oid = k.conrelid
         JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace
         JOIN "pg_catalog.pg_attribute" a ON a.attrelid = c.oid AND a.attnum = k.number""",
     ),
@@ -157,7 +166,14 @@ VIEWS: Mapping[str, tuple[str, str]] = {
             k.conname AS constraint_name
         FROM "pg_catalog.pg_constraint" k JOIN "pg_catalog.pg_class" c
             ON c.oid = CASE k.contype WHEN 'f' THEN k.confrelid ELSE k.conrelid END
-        JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace""",
+        JOIN "pg_catalog.pg_namespace" n ON n.oid = c.relnamespace WHERE k.contype IN ('p', 'f')""",
+    ),
+    "information_schema.check_constraints": (
+        "pg_namespace pg_constraint",
+        """SELECT pgf_current_database() AS constraint_catalog, n.nspname AS constraint_schema,
+            k.conname AS constraint_name, substring(pgf_pg_get_constraintdef(k.oid), 7) AS check_clause
+        FROM "pg_catalog.pg_constraint" k JOIN "pg_catalog.pg_namespace" n ON n.oid = k.connamespace
+        WHERE k.contype = 'c'""",
     ),
     "information_schema.referential_constraints": (
         "pg_class pg_namespace pg_constraint",

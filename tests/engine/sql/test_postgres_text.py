@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sql.postgres_text import adapt_catalogs, adapt_text, parse_insert
+from engine.sql.postgres_text import adapt_catalogs, adapt_text, parse_insert, standard_text
 
 DEFINITIONS = [
     ('CREATE TABLE "shop" . "t" ("x" int8, "s" text)', "CREATE TABLE `shop` . `t` (`x` bigint, `s` string)"),
@@ -84,3 +84,58 @@ def test_comment_before_a_statement_is_no_part_of_it() -> None:
     assert adapt_text('/* {"app": "dbt"} */ create table t (name text)').text.endswith("(name string)")
     found = parse_insert("-- first\n/* second **/ INSERT INTO t VALUES (1)")
     assert found is not None and found.target == "t"
+
+
+STANDARD = [
+    (r"SELECT 'a\b', 'it''s \'", r"SELECT E'a\\b', E'it''s \\'"),
+    (
+        r"SELECT date'\', E'a\'b', x'\', U&'\0061', $$'\'$$, $a$'\'$a$",
+        r"SELECT date E'\\', E'a\'b', x'\', U&'\0061', $$'\'$$, $a$'\'$a$",
+    ),
+    (r"""SELECT "a\'b", /* '\' */ '\' -- '\'""", r"""SELECT "a\'b", /* '\' */ E'\\' -- '\'"""),
+    ("SELECT 'a'", "SELECT 'a'"),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), STANDARD)
+def test_standard_strings_with_backslashes_become_strings_with_escapes(source: str, expected: str) -> None:
+    found = standard_text(source)
+    assert (found.text, found.source) == (expected, source)
+    assert standard_text(found.text).text == expected
+
+
+def test_values_of_standard_strings_are_those_of_postgresql() -> None:
+    text = r"INSERT INTO t VALUES ('C:\new', E'C:\\new\n\x41\101\u00e9\'''', '\', 'x')"
+    insert = parse_insert(adapt_text(standard_text(text).text, is_postgres=True).text)
+    assert insert is not None
+    values = [literal.value for literal in insert.literals[0]]
+    assert values == ["C:\\new", "C:\\new\nAAé''", "\\", "x"]
+
+
+def test_place_in_an_adapted_text_is_one_in_the_source() -> None:
+    source = r"""SELECT '\\\', "a""b", E'\x41', nosuch FROM t"""
+    standard = standard_text(source)
+    adapted = adapt_text(standard.text).after(standard)
+    assert adapted.source == source
+    for word in ("nosuch", "FROM"):
+        assert adapted.origin(adapted.text.index(word)) == source.index(word)
+    assert adapted.origin(len(adapted.text)) == len(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "adapted"),
+    [
+        (
+            "CREATE TABLE t (a float, b FLOAT(24), c float (25), d float[], e real)",
+            "CREATE TABLE t (a double, b float, c double, d array<double>, e float)",
+        ),
+        (
+            "CREATE TABLE t (a TIMESTAMP, b timestamp(3), c timestamp with time zone, d timestamptz)",
+            "CREATE TABLE t (a timestamp_ntz, b timestamp_ntz, c timestamp, d timestamp)",
+        ),
+        ("ALTER TABLE t ADD COLUMN x timestamp", "ALTER TABLE t ADD COLUMN x timestamp_ntz"),
+        ("CREATE TABLE t (a STRING DEFAULT 'b, c float')", "CREATE TABLE t (a STRING DEFAULT 'b, c float')"),
+    ],
+)
+def test_types_of_columns_in_the_dialect_are_postgresqls(source: str, adapted: str) -> None:
+    assert adapt_text(source, is_postgres=True).text == adapted

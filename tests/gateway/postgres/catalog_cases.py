@@ -80,6 +80,8 @@ def cell(value: object) -> object:
     """Returns a cell as JSON has it, the same for both servers."""
     if isinstance(value, list | tuple):
         return [cell(one) for one in value]
+    if isinstance(value, dict):
+        return json.dumps(value, separators=(",", ":"))
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 

@@ -291,3 +291,24 @@ def test_index_has_its_columns_after_any_query(earlier: str) -> None:
         assert _rows(catalog, INDEX_COLUMNS) == [("id",)]
     finally:
         catalog.close()
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"), [("items", (2, False)), ("orders", (0, True)), ("big_orders", (0, False))]
+)
+def test_counts_of_constraints_and_indexes_are_in_the_first_answer(table: str, expected: tuple[int, bool]) -> None:
+    catalog = SystemCatalog(run_listing, user=USER, database=DATABASE)
+    try:
+        text = f"SELECT c.relchecks, c.relhasindex FROM pg_class c WHERE c.relname = '{table}'"
+        assert _rows(catalog, text) == [expected]
+    finally:
+        catalog.close()
+
+
+def test_name_of_a_sequence_is_an_oid_in_the_first_answer() -> None:
+    catalog = SystemCatalog(run_listing, user=USER, database=DATABASE)
+    try:
+        text = "SELECT pg_get_serial_sequence('items', 'id'), pg_get_serial_sequence('items', 'id')::regclass::oid > 0"
+        assert _rows(catalog, text) == [("sales.items_id_seq", True)]
+    finally:
+        catalog.close()

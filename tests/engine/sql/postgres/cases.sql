@@ -334,3 +334,23 @@ select current_timestamp > timestamptz '2020-01-01 00:00:00+00'
 select chr(8364) as euro, chr(128512) as face, chr(255) as y
 select ('{"a,b", c d ,NULL,"NULL","q\""}'::text[])[1] as one, cardinality('{"a,b",c}'::text[]) as two, cardinality('{}'::text[])
 select 'a,b' = any('{"a,b",c}') as found
+-- Operators on JSON: a text selects a field, an integer an element, and arrays are paths.
+select (j->'l'->1)::text, (j->'l')->>-1, j->>'n', j->>'a', (j->'a')::text, j->>'nosuch' from docs order by id
+select j->>(w) from docs, (values ('a'), ('n')) as t(w) order by j->>'n', w
+select j->'l'->>i from docs, generate_series(-3, 2) as g(i) order by id, i
+select j #>> '{b,c}', j #>> '{l,1}', j #>> '{l,-2}', j #>> '{l,x}', j #>> '{n,x}', j #>> array['b', 'c'] from docs order by id
+select ('{"a.b": 1, "c''d": 2, "e\"f": 3, "[0]": 4, "*": 5, "": 6, "$": 7, "?": 8, " g": 9}'::json)->>k as v, k from (values ('a.b'), ('c''d'), ('e"f'), ('[0]'), ('*'), (''), ('$'), ('?'), (' g'), ('g')) as t(k) order by k
+select ('{"a": "x", "b": "1", "c": 1, "d": true, "e": null, "f": [1, {"g" : 2}], "h": 1.50, "i": 1e2}'::json->k)::text as v from (values ('a'), ('b'), ('c'), ('d'), ('e'), ('f'), ('h'), ('i'), ('z')) as t(k) order by k
+select '{"a": "x\u0041\n\t\"\\\/", "b": "\ud83d\ude00é"}'::json->>'a', '{"b": "\ud83d\ude00é"}'::json->>'b'
+select '{"a": 1, "a": 2}'::json->>'a', '{"a": 1, "a": 2}'::jsonb->>'a', '[1, 2]'::json->>'0', '{"0": 1}'::json->>0, '"a"'::json->>'a', '5'::json->>0
+select ('{"a":{"b":[1,{"c d":"x"}]}}'::json #> '{a,b}')::text, '{"a":{"b":[1,{"c d":"x"}]}}'::json #>> '{a,b,1,"c d"}', ('[1,2]'::json #> '{}')::text, '"s"'::json #>> '{}', '{"a":1}'::json #>> '{NULL}', '{"NULL":1}'::json #>> '{"NULL"}', '[5,6]'::json #>> '{" 1"}', '[5,6]'::json #>> '{+1}', '[5,6]'::json #>> '{1x}'
+select '{"b": 1, "aa": [1,2,{"d":1 , "c":null}], "a": "x", "b": 2.50, "n": 1e3, "m": -0.0, "s": 1.5e-3, "u": "\u00e9\u0001\/"}'::jsonb::text
+select ' {"b":1 ,"a": [ ] } '::json::text, ' [ ] '::jsonb::text, '{ }'::jsonb::text, ' "a" '::jsonb::text, '-0'::jsonb::text
+select '{"a": 1, "b": 2}'::jsonb = '{"b":2,"a":1}'::jsonb as same, null::json is null as n, null::jsonb->>'a' as v, '{"a":1}'::json->>null::text as k
+select count(*) from docs where j->>'a' = 'x' and (j->>'n')::int > 4
+select cast('{"a": 5}'::json->>'a' as integer) + 1 as n, cast('{"a": true}'::json->>'a' as boolean) as b, cast('{"a": 1.5}'::json->>'a' as numeric(10, 2)) as d
+-- Strings: a backslash is a character, except in E'…'.
+select 'C:\new', 'a\\b', 'it''s \', length('\\')
+select E'C:\\new', E'a\\\\b', E'it\'s', E'it''s', E'\x41\101\u0041\U00000041', E'\ud83d\ude00', E'\v\%', length(E'\\n'), E'\t\n\b\f\r' = chr(9) || chr(10) || chr(8) || chr(12) || chr(13)
+select 'a\b' like 'a\\b', E'a\\b' like E'a\\\\b', 'a_b' like 'a\_b', E'a\nb' ~ 'a\nb', '\x41'::bytea, E'\\x41'::bytea
+select 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'::uuid, '{a0eebc999c0b4ef8bb6d6bb9bd380a11}'::uuid::text, 'a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11'::uuid, null::uuid is null, 'A0EEBC999C0B4EF8BB6D6BB9BD380A11'::uuid = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid as same

@@ -7,7 +7,14 @@ select ^a @> b from arrays
 select ^age(ts) from events
 select id, ^age(ts, ts) from events
 select to_tsvector_ok, ^to_tsvector(note) from events
-select ^j #> '{a}' from docs
+select ^j ? 'a' from docs
+select ^j ?| array['a'] from docs
+select ^j ?& array['a'] from docs
+select ^j #- '{a}' from docs
+select ^j @? '$.a' from docs
+select ^j::jsonb || '{"a": 1}' from docs
+select ^j::jsonb - 'a' from docs
+select ^(j->'a') || 'b' from docs
 select ^to_char(a, '999D99') from numbers
 select ^to_char(ts, 'J') from events
 select ^justify_hours(interval '30 hours')
@@ -35,3 +42,8 @@ delete from numbers ^using events where numbers.id = events.id
 select ^'[0:1]={a,b}'::text[]
 select ^'{{1,2},{3,4}}'::int[]
 select id from numbers order by id fetch first ^2 rows with ties
+create ^temp table t (a int)
+create ^temporary table if not exists t as select 1
+create local ^temporary table t (a int)
+create ^unlogged table t (a int)
+create ^temp sequence s

@@ -280,3 +280,44 @@ from ((((((( (select cn.oid, conrelid, conkey, confrelid, confkey,
     inner join pg_catalog.pg_attribute a2 on a2.attrelid = c2.oid and a2.attnum = confkey[i])
     left outer join pg_catalog.pg_constraint cn on cn.conrelid = ref.confrelid and cn.contype = 'p')
 order by ref.oid, ref.i
+
+--- identity columns
+SELECT column_name, column_default, is_identity, identity_generation, identity_start, identity_increment, identity_maximum,
+    identity_minimum, identity_cycle, is_generated, generation_expression FROM information_schema.columns
+WHERE table_schema = 'sales' AND table_name = 'items'
+
+--- sequences of identity columns
+SELECT a.attname, a.attidentity, pg_get_serial_sequence('sales.items', a.attname) AS sequence, s.seqstart, s.seqincrement,
+    s.seqmin, s.seqmax, s.seqcache, s.seqcycle, c.relkind, d.deptype, d.refobjsubid
+FROM pg_attribute a JOIN pg_sequence s ON s.seqrelid = pg_get_serial_sequence('sales.items', a.attname)::regclass
+JOIN pg_class c ON c.oid = s.seqrelid
+JOIN pg_depend d ON d.objid = c.oid AND d.classid = 'pg_class'::regclass AND d.refobjid = a.attrelid
+WHERE a.attrelid = 'sales.items'::regclass AND a.attnum > 0 AND 'sales' <> ''
+
+--- column without a sequence
+SELECT pg_get_serial_sequence('sales.items', 'c') AS nothing, 'sales' AS schema
+
+--- check constraints
+SELECT c.conname, c.contype, c.conkey, c.convalidated, c.connoinherit, r.relname, r.relchecks
+FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid JOIN pg_namespace n ON n.oid = r.relnamespace
+WHERE n.nspname = 'sales' AND c.contype = 'c' ORDER BY c.conname
+
+--- definition of a check constraint
+SELECT pg_get_constraintdef(oid, true) AS short FROM pg_constraint WHERE conname IN ('Items_a', 'items_never')
+AND conrelid = 'sales.items'::regclass AND 'sales' <> '' ORDER BY conname
+
+--- check constraints of the standard
+SELECT constraint_name, constraint_type FROM information_schema.table_constraints
+WHERE table_schema = 'sales' AND table_name = 'items' AND constraint_name NOT LIKE '%not_null' ORDER BY constraint_name
+
+--- columns of check constraints
+SELECT table_name, column_name, constraint_name FROM information_schema.constraint_column_usage
+WHERE table_schema = 'sales' ORDER BY constraint_name, column_name
+
+--- tables of check constraints
+SELECT table_name, constraint_name FROM information_schema.constraint_table_usage
+WHERE table_schema = 'sales' ORDER BY constraint_name
+
+--- columns of keys
+SELECT table_name, column_name, constraint_name FROM information_schema.key_column_usage
+WHERE table_schema = 'sales' ORDER BY constraint_name, column_name

@@ -4,6 +4,7 @@ import static java.util.Map.entry;
 
 import deltagateway.internals.ScalaConversions;
 import deltagateway.protocol.RejectionException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BooleanType;
@@ -25,10 +27,15 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.NullType;
 import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StringType$;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.VariantType;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
@@ -61,36 +68,123 @@ public final class PostgresFunctions {
           entry("pg_integer", types -> integer(types.get(0))),
           entry("pg_output", types -> output(types.get(0))));
 
+  /** Functions on JSON, with the methods of {@link PostgresJson} that they call. */
+  private static final Map<String, String> JSON_FUNCTIONS =
+      Map.of(
+          "pg_json", "json",
+          "pg_jsonb", "jsonb",
+          "pg_json_get", "get",
+          "pg_json_get_text", "getText",
+          "pg_json_path", "path",
+          "pg_json_path_text", "pathText");
+
   /** Registers the functions for all sessions. */
   public static void register(SparkSessionExtensions extensions) {
-    for (Map.Entry<String, Function<List<DataType>, String>> function : FUNCTIONS.entrySet()) {
-      String name = function.getKey();
-      ExpressionInfo info = new ExpressionInfo(PostgresFunctions.class.getName(), name);
-      extensions.injectFunction(
-          new Tuple3<>(
-              new FunctionIdentifier(name),
-              info,
-              new AbstractFunction1<Seq<Expression>, Expression>() {
-                @Override
-                public Expression apply(Seq<Expression> arguments) {
-                  return build(name, function.getValue(), ScalaConversions.list(arguments));
-                }
-              }));
-    }
+    FUNCTIONS.forEach(
+        (name, function) ->
+            register(extensions, name, arguments -> build(name, function, arguments)));
+    JSON_FUNCTIONS.forEach(
+        (name, method) ->
+            register(extensions, name, arguments -> callOnJson(name, method, arguments)));
+    register(extensions, "pg_uuid", PostgresFunctions::castToUuid);
+  }
+
+  private static void register(
+      SparkSessionExtensions extensions,
+      String name,
+      Function<List<Expression>, Expression> builder) {
+    ExpressionInfo info = new ExpressionInfo(PostgresFunctions.class.getName(), name);
+    extensions.injectFunction(
+        new Tuple3<>(
+            new FunctionIdentifier(name),
+            info,
+            new AbstractFunction1<Seq<Expression>, Expression>() {
+              @Override
+              public Expression apply(Seq<Expression> arguments) {
+                return builder.apply(ScalaConversions.list(arguments));
+              }
+            }));
   }
 
   private static Expression build(
       String name, Function<List<DataType>, String> function, List<Expression> arguments) {
-    if (arguments.size() != (BINARY.contains(name) ? 2 : 1))
-      throw new RejectionException("function", name + " with " + arguments.size() + " arguments");
+    ensureCount(name, BINARY.contains(name) ? 2 : 1, arguments);
     List<DataType> types = arguments.stream().map(Expression::dataType).toList();
-    Expression body = CatalystSqlParser$.MODULE$.parseExpression(function.apply(types));
+    return filled(function.apply(types), arguments);
+  }
+
+  private static void ensureCount(String name, int count, List<Expression> arguments) {
+    if (arguments.size() != count)
+      throw new RejectionException("function", name + " with " + arguments.size() + " arguments");
+  }
+
+  /** Returns the expression with this text over the arguments. */
+  private static Expression filled(String text, List<Expression> arguments) {
+    Expression body = CatalystSqlParser$.MODULE$.parseExpression(text);
     return body.transformUp(
         ScalaConversions.rewrite(
             node ->
                 node instanceof UnresolvedAttribute attribute
                     ? arguments.get(attribute.name().equals("a") ? 0 : 1)
                     : node));
+  }
+
+  private static Expression callOnJson(String name, String method, List<Expression> arguments) {
+    boolean isCast = method.startsWith("json");
+    ensureCount(name, isCast ? 1 : 2, arguments);
+    List<Expression> converted = new ArrayList<>();
+    converted.add(filled(document(name, arguments.get(0).dataType()), arguments));
+    if (!isCast) {
+      DataType type = arguments.get(1).dataType();
+      String step = method.startsWith("path") ? path(name, type) : step(name, type);
+      converted.add(filled(step, arguments));
+    }
+    return call(PostgresJson.class, method, converted);
+  }
+
+  private static Expression castToUuid(List<Expression> arguments) {
+    ensureCount("pg_uuid", 1, arguments);
+    DataType type = arguments.get(0).dataType();
+    if (!(type instanceof StringType || type instanceof NullType))
+      throw new RejectionException("function", "pg_uuid of " + type.sql());
+    return call(PostgresUuid.class, "uuid", List.of(filled("CAST(a AS STRING)", arguments)));
+  }
+
+  /** Returns a call of a method on texts that returns a text. */
+  private static Expression call(Class<?> type, String method, List<Expression> arguments) {
+    return new StaticInvoke(
+        type,
+        StringType$.MODULE$,
+        method,
+        ScalaConversions.seq(arguments),
+        ScalaConversions.emptySeq(),
+        true,
+        true,
+        true,
+        ScalaConversions.none());
+  }
+
+  private static String document(String name, DataType type) {
+    if (type instanceof StringType) return "a";
+    if (type instanceof NullType) return "CAST(a AS STRING)";
+    if (type instanceof StructType
+        || type instanceof MapType
+        || type instanceof ArrayType
+        || type instanceof VariantType) return "to_json(a)";
+    throw new RejectionException("function", name + " of " + type.sql());
+  }
+
+  /** A text selects a field, and an integer an element. */
+  private static String step(String name, DataType type) {
+    if (type instanceof StringType || type instanceof NullType) return "CAST(b AS STRING)";
+    if (isIntegral(type)) return "CAST(b AS INT)";
+    throw new RejectionException("function", name + " with a key of the type " + type.sql());
+  }
+
+  private static String path(String name, DataType type) {
+    if (type instanceof StringType || type instanceof NullType) return "CAST(b AS STRING)";
+    if (type instanceof ArrayType) return "CAST(b AS ARRAY<STRING>)";
+    throw new RejectionException("function", name + " with a path of the type " + type.sql());
   }
 
   private static boolean isIntegral(DataType type) {

@@ -56,6 +56,19 @@ class PostgresFunctionsTest {
         "pg_integer(2.5D) | 2.0 | double",
         "pg_integer(2.5) | 3 | decimal(2,0)",
         "pg_numeric(5) | 5 | decimal(38,0)",
+        "pg_json_get('{\"a\": \"x\"}', 'a') | \"x\" | string",
+        "pg_json_get_text('{\"a\": \"x\"}', 'a') | x | string",
+        "pg_json_get_text(array(1, 2), -1S) | 2 | string",
+        "pg_json_get_text(parse_json('{\"a\": 1}'), 'a') | 1 | string",
+        "pg_json_get_text(NULL, 'a') | null | string",
+        "pg_json_path('{\"a\": [1, 2]}', '{a,-1}') | 2 | string",
+        "pg_json_path_text(named_struct('a', map('b', 'x')), array('a', 'b')) | x | string",
+        "pg_json_path_text('[1]', array(NULL)) | null | string",
+        "pg_json(named_struct('a', 1)) | {\"a\":1} | string",
+        "pg_uuid('{A0EEBC999C0B4EF8-BB6D6BB9BD380A11}') | a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 |"
+            + " string",
+        "pg_uuid(NULL) | null | string",
+        "pg_jsonb('{\"b\":1,\"a\":2}') | {\"a\": 2, \"b\": 1} | string",
       })
   void callHasTheMeaningForItsTypes(String call, String expected, String type) {
     var rows = SESSION.sql("SELECT " + call + " AS value");
