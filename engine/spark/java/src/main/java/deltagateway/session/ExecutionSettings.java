@@ -245,7 +245,6 @@ public final class ExecutionSettings {
     changes.put("spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold", "64MB");
   }
 
-  /** Returns the next power of two, so that there are few different numbers. */
   /**
    * Marks scans whose one partition has all their files, or none. Their files are listed when they
    * are planned, so a join could not prune any of them later.
