@@ -32,6 +32,7 @@ _CAST_OF_PROBE = re.compile(rf"cast\({_PROBE}([0-9]+)_ as ([a-z_]+(?:\([0-9, ]+\
 _FAILED_CAST = re.compile(
     rf"'{_PROBE}([0-9]+)_' of the type \"STRING\" cannot be cast to \"([A-Z_]+(?:\([0-9, ]+\))?)\""
 )
+_SELECT = re.compile(r"(?i)\bselect\b")
 _COMPARED = re.compile(rf"([\w`.]+)\s*(?:=|<>|!=|<=|>=|<|>)\s*:{MARKER_PREFIX}([0-9]+)\b")
 
 
@@ -60,8 +61,15 @@ class Inference:
                     if (marker := insert.marker(index)) is not None:
                         self._found.setdefault(marker, kind)
         else:
-            if isinstance(parsed, Update | Delete):
-                self._compare(adapted, parsed.table_parts)
+            match parsed:
+                case Update() | Delete():
+                    self._compare(adapted, parsed.table_parts)
+                case Query(relations=[relation]) if len(_SELECT.findall(adapted)) == 1:
+                    # Spark would compare an INT and a text as BIGINT. In a subquery, a name may
+                    # be another column.
+                    self._compare(adapted, relation.name_parts)
+                case _:  # other statements: only Spark's analysis has types
+                    pass
             self._probe()
         return [self._found.get(number, pa.string()) for number in self._numbers()]
 
