@@ -15,6 +15,7 @@ from catalog.names import quote
 from engine.runtime.results import BOOLEAN, STRING, STRINGS, ResultStream, small_result
 from engine.runtime.statement import Statement
 from engine.sql.query.source_text import GeneratedText
+from engine.sql.string_literals import spark_string
 from engine.statements.describe.statement import DescribeSchema, DescribeTable
 from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.show.statement import (
@@ -29,7 +30,7 @@ from engine.statements.show.statement import (
 )
 from engine.statements.views.statement import DropView
 from gateway.connect.cached_frames import DEFAULT_LEVEL, CachedFrames
-from gateway.connect.inputs import name_parts, quote_name, text_literal
+from gateway.connect.inputs import name_parts, quote_name
 from gateway.connect.proto import pb2
 from gateway.connect.types import ddl_columns
 from gateway.sessions.session import Session
@@ -117,7 +118,7 @@ class CatalogCalls:
     def create_database(self, call: pb2.CreateDatabase) -> ResultStream:
         """Runs CREATE SCHEMA with the call's properties."""
         exists = "IF NOT EXISTS " if call.if_not_exists else ""
-        pairs = ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in call.properties.items())
+        pairs = ", ".join(f"{spark_string(key)} = {spark_string(value)}" for key, value in call.properties.items())
         clause = f" WITH DBPROPERTIES ({pairs})" if pairs else ""
         return self._run_text(f"CREATE SCHEMA {exists}{quote_name(call.db_name)}{clause}")
 
@@ -165,8 +166,8 @@ class CatalogCalls:
             raise ConnectFeatureNotSupported("A table of another format, or with options", "Use CREATE TABLE in SQL.")
         fields = call.schema.struct.fields
         columns = f" ({ddl_columns(fields)})" if fields else ""
-        comment = f" COMMENT {text_literal(call.description)}" if getattr(call, "description", "") else ""
-        location = f" LOCATION {text_literal(call.path)}" if call.path else ""
+        comment = f" COMMENT {spark_string(call.description)}" if getattr(call, "description", "") else ""
+        location = f" LOCATION {spark_string(call.path)}" if call.path else ""
         return self._run_text(
             f"CREATE TABLE {quote_name(call.table_name)}{columns} USING {kind or 'delta'}{comment}{location}"
         )

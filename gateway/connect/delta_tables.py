@@ -16,9 +16,10 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.names import quote
+from engine.sql.string_literals import spark_string
 from gateway.connect.delta_messages import decode_delta, kind_of
 from gateway.connect.expressions import Qualifiers, expression_sql
-from gateway.connect.inputs import Input, name_parts, quote_name, text_literal
+from gateway.connect.inputs import Input, name_parts, quote_name
 from gateway.connect.proto import pb2
 from gateway.connect.types import ddl_type
 from gateway.connect.writes import assigned_column
@@ -98,7 +99,7 @@ def delta_change(extension: AnyMessage) -> Change | None:
             return _merge(found)
         case "restore_table":
             version = found.WhichOneof("_version"), found.WhichOneof("_timestamp")
-            at = f"VERSION AS OF {found.version}" if version[0] else f"TIMESTAMP AS OF {text_literal(found.timestamp)}"
+            at = f"VERSION AS OF {found.version}" if version[0] else f"TIMESTAMP AS OF {spark_string(found.timestamp)}"
             return Change(f"RESTORE TABLE {_table(found.table)} TO {at}")
         case "optimize_table":
             filters = " AND ".join(f"({text})" for text in found.partition_filters)
@@ -240,7 +241,7 @@ def _clone(clone: Any) -> str:
     if clone.HasField("version"):
         text += f" VERSION AS OF {clone.version}"
     elif clone.HasField("timestamp"):
-        text += f" TIMESTAMP AS OF {text_literal(clone.timestamp)}"
+        text += f" TIMESTAMP AS OF {spark_string(clone.timestamp)}"
     return text + _properties(clone.properties)
 
 
@@ -262,9 +263,9 @@ def _create(create: Any) -> str:
         if names:
             text += f" {word} BY ({', '.join(map(quote_name, names))})"
     if location:
-        text += f" LOCATION {text_literal(location)}"
+        text += f" LOCATION {spark_string(location)}"
     if create.comment:
-        text += f" COMMENT {text_literal(create.comment)}"
+        text += f" COMMENT {spark_string(create.comment)}"
     return text + _properties(create.properties)
 
 
@@ -276,11 +277,11 @@ def _column(column: Any) -> str:
         identity = column.identity_info
         kind = "BY DEFAULT" if identity.allow_explicit_insert else "ALWAYS"
         text += f" GENERATED {kind} AS IDENTITY (START WITH {identity.start} INCREMENT BY {identity.step})"
-    return f"{text} COMMENT {text_literal(column.comment)}" if column.HasField("comment") else text
+    return f"{text} COMMENT {spark_string(column.comment)}" if column.HasField("comment") else text
 
 
 def _properties(properties: Mapping[str, object]) -> str:
-    pairs = [f"{text_literal(key)} = {text_literal(str(value))}" for key, value in sorted(properties.items())]
+    pairs = [f"{spark_string(key)} = {spark_string(str(value))}" for key, value in sorted(properties.items())]
     return f" TBLPROPERTIES ({', '.join(pairs)})" if pairs else ""
 
 

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.names import quote
-from gateway.connect.inputs import quote_name, text_literal
+from engine.sql.string_literals import spark_string
+from gateway.connect.inputs import quote_name
 from gateway.connect.literals import parameter_of
 from gateway.connect.proto import pb2
 from gateway.connect.types import ddl_type
@@ -83,7 +84,7 @@ def _literal_sql(expression: pb2.Expression) -> str:
         raise ConnectFeatureNotSupported("An array or map literal in a command", "Use expr with its SQL text.")
     if value.value is None:
         return f"CAST(NULL AS {value.sql_type})"
-    return f"CAST({text_literal(value.value)} AS {value.sql_type})"
+    return f"CAST({spark_string(value.value)} AS {value.sql_type})"
 
 
 def _call_sql(name: str, arguments: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.names import quote
 from engine.runtime.parameters import Parameter
 from engine.sql.query.source_text import GeneratedText
+from engine.sql.string_literals import spark_string
 from gateway.connect.literals import parameters_of
 from gateway.connect.proto import pb2
 from gateway.connect.types import ddl_columns, ddl_type, json_type
@@ -93,12 +94,6 @@ def name_parts(name: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def text_literal(value: str) -> str:
-    """Returns a string in SQL."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
 def _files_input(source: pb2.Read.DataSource) -> Input:
     kind = source.format.lower() or "delta"
     options = {key.lower(): value for key, value in source.options.items()}
@@ -119,10 +114,10 @@ def _files_input(source: pb2.Read.DataSource) -> Input:
         options.pop(ignored, None)
     if kind == "csv" and not source.schema:  # Spark's reader returns strings; read_files infers types
         options.setdefault("inferschema", "false")
-    arguments = [text_literal(paths[0]), f"format => {text_literal(kind)}"]
+    arguments = [spark_string(paths[0]), f"format => {spark_string(kind)}"]
     if source.schema:
-        arguments.append(f"schema => {text_literal(_columns(source.schema))}")
-    arguments += [f"{_option_name(key)} => {text_literal(value)}" for key, value in sorted(options.items())]
+        arguments.append(f"schema => {spark_string(_columns(source.schema))}")
+    arguments += [f"{_option_name(key)} => {spark_string(value)}" for key, value in sorted(options.items())]
     return _generated(f"{ALL_COLUMNS}read_files({', '.join(arguments)})")
 
 
@@ -167,7 +162,7 @@ def _table_input(name: str, given: Mapping[str, str]) -> Input:
     if version is not None:
         return _generated(f"{ALL_COLUMNS}{name} VERSION AS OF {_version(version)}")
     if timestamp is not None:
-        return _generated(f"{ALL_COLUMNS}{name} TIMESTAMP AS OF {text_literal(timestamp)}")
+        return _generated(f"{ALL_COLUMNS}{name} TIMESTAMP AS OF {spark_string(timestamp)}")
     return _generated(f"{ALL_COLUMNS}{name}")
 
 
@@ -180,7 +175,7 @@ def _feed_input(name: str, options: dict[str, str]) -> Input:
         raise ConnectPlanInvalid("a change feed requires startingVersion or startingTimestamp")
     end = _bound(bounds, "ending")
     last = "" if end is None else f", {end}"
-    return _generated(f"{ALL_COLUMNS}table_changes({text_literal(name)}, {start}{last})")
+    return _generated(f"{ALL_COLUMNS}table_changes({spark_string(name)}, {start}{last})")
 
 
 def _bound(bounds: Mapping[str, str], prefix: str) -> str | None:
@@ -189,7 +184,7 @@ def _bound(bounds: Mapping[str, str], prefix: str) -> str | None:
         raise ConnectPlanInvalid(f"{prefix}Version and {prefix}Timestamp exclude each other")
     if version is not None:
         return _version(version)
-    return None if timestamp is None else text_literal(timestamp)
+    return None if timestamp is None else spark_string(timestamp)
 
 
 def _taken(options: dict[str, str], names: tuple[str, ...]) -> str | None:

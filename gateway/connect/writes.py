@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.names import quote
 from engine.runtime.settings import TXN_APP_ID, TXN_VERSION, parse_setting
+from engine.sql.string_literals import spark_string
 from gateway.connect.expressions import expression_sql
-from gateway.connect.inputs import quote_name, text_literal
+from gateway.connect.inputs import quote_name
 from gateway.connect.proto import pb2
 
 _FORMATS = frozenset({"delta", "iceberg"})
@@ -78,9 +79,9 @@ class Write:
         if self.clusters:
             clauses.append(f" CLUSTER BY ({', '.join(self.clusters)})")
         if self.location:
-            clauses.append(f" LOCATION {text_literal(self.location)}")
+            clauses.append(f" LOCATION {spark_string(self.location)}")
         if self.properties:
-            pairs = [f"{text_literal(key)} = {text_literal(value)}" for key, value in sorted(self.properties.items())]
+            pairs = [f"{spark_string(key)} = {spark_string(value)}" for key, value in sorted(self.properties.items())]
             clauses.append(f" TBLPROPERTIES ({', '.join(pairs)})")
         return "".join(clauses)
 
