@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from catalog.changes import CreateView
 from catalog.entries import FunctionEntry, FunctionParameter, ViewEntry
@@ -21,7 +22,14 @@ from engine.delta.snapshot.column_statistics import write_distinct_counts
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.pruning.estimates import DistinctCount
 from engine.statements.describe.statement import DescribeTable
-from engine.statements.listings.statement import ListColumnStatistics, ListEntries, ListFiles, ListLineage, ObjectKind
+from engine.statements.listings.statement import (
+    ListChecks,
+    ListColumnStatistics,
+    ListEntries,
+    ListFiles,
+    ListLineage,
+    ObjectKind,
+)
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
 
@@ -274,3 +282,25 @@ def test_pages_of_entries_continue_after_a_name(listed: GuardedLake) -> None:
     assert names(entries(listed, "root", ObjectKind.TABLE, limit=1)) == ["a"]
     assert names(entries(listed, "root", ObjectKind.TABLE, limit=1, after="a")) == ["b"]
     assert names(entries(listed, "root", ObjectKind.TABLE, after="b")) == []
+
+
+def test_checks_are_listed_for_visible_tables_only(tmp_path: Path) -> None:
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    lake = GuardedLake(folder)
+    for name in ("open", "closed"):
+        lake.table(f"shop/{name}")
+        DeltaTable(folder / "shop" / name).alter.add_constraint({"small": "id < 9"})
+    lake.do(
+        "root",
+        "GRANT USE CATALOG ON CATALOG spark_catalog TO `account users`",
+        "GRANT USE SCHEMA ON SCHEMA shop TO `account users`",
+        "GRANT SELECT ON shop.open TO eve",
+    )
+    listing = ListChecks(table=("spark_catalog", "shop", None))
+    assert [row[2:] for row in lake.rows("root", listing)] == [
+        ("closed", "small", "id < 9"),
+        ("open", "small", "id < 9"),
+    ]
+    assert [row[2:] for row in lake.rows("eve", listing)] == [("open", "small", "id < 9")]
+    assert lake.rows("bob", listing) == []
