@@ -90,7 +90,7 @@ class Conversation(Protocol):
     def answer(
         self, message: bytes, identity: Identity, links: RowLinks | None, agent: str, *, is_forwarded: bool = False
     ) -> bytes:
-        """Returns the response to one message. `links` and `agent` are those of the HTTP request."""
+        """Returns the response to one message. `links` and `agent` belong to the HTTP request."""
         ...
 
     def recall(self, message: bytes, identity: Identity) -> bytes | None:

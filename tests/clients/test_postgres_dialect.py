@@ -1,4 +1,4 @@
-"""PostgreSQL's dialect over its protocol: what drivers, and SQLAlchemy's inspector, read and write."""
+"""PostgreSQL's dialect over its protocol, as drivers and SQLAlchemy's inspector use it."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class WrittenTable:
 
     @cached_property
     def specs(self) -> Mapping[int, PartitionSpec]:
-        """Returns the partition specs by id, also those no longer in use. Raises `MalformedIcebergFile`."""
+        """Returns the partition specs by id, including specs no longer in use. Raises `MalformedIcebergFile`."""
         found = {}
         for each in self._specs_json:
             fields = [JsonObject(field, "a partition field", self.location) for field in each["fields"]]

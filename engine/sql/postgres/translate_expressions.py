@@ -543,7 +543,7 @@ def _distinct_arguments(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _is_jsonb(node: exp.Expr) -> bool:
-    """Returns True for a translated value that may be `jsonb`, whose operators differ from those of texts."""
+    """Returns True for a translated value that may be `jsonb`, whose operators differ from the operators of texts."""
     while isinstance(node, exp.Paren):
         node = node.this
     return isinstance(node, exp.Anonymous) and last_name(node) in _JSONB_CALLS

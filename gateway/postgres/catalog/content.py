@@ -86,7 +86,7 @@ def visible_columns(
 
 
 def _columns_of_view(run: RunCall, catalog: str, view: str) -> list[Row]:
-    """Returns the columns of a session's own view; none if it reads what does not exist anymore."""
+    """Returns the columns of a session's own view; none if it reads objects that no longer exist."""
     try:
         described = run(DescribeTable(table_parts=(view,))).to_pylist()
     except SqlError:

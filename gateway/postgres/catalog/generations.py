@@ -30,7 +30,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How a column's values are generated: as an identity, or by an expression; neither for other columns."""
+    """The generation of a column's values: as an identity, or by an expression; neither for other columns."""
 
     identity: Identity | None = None
     expression: str | None = None
