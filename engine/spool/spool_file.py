@@ -118,12 +118,16 @@ class SpoolFile:
         with self._opened() as descriptor:
             return _read(descriptor, offset, length)
 
-    def read_buffer(self, offset: int, length: int) -> pa.Buffer:
-        """Reads as `read`, into memory of Arrow's pool, which is used again: new pages cost more than the copy."""
-        buffer = pa.allocate_buffer(length)
+    def read_buffer(self, offset: int, length: int, header: bytes = b"") -> pa.Buffer:
+        """Reads as `read`, after `header`, into memory of Arrow's pool, which is used again: new pages cost more than
+        the copy.
+        """
+        buffer = pa.allocate_buffer(len(header) + length)
+        view = memoryview(buffer).cast("B")
+        view[: len(header)] = header
         with self._opened() as descriptor:
-            count = _read_into(descriptor, offset, memoryview(buffer))
-        return buffer if count == length else buffer.slice(0, count)
+            count = _read_into(descriptor, offset, view[len(header) :])
+        return buffer if count == length else buffer.slice(0, len(header) + count)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
@@ -171,10 +175,17 @@ class StoredBatch:
         """Returns the rows' share in the message's body, in bytes."""
         return self.stored_bytes * self.num_rows // max(1, self.stored_rows)
 
+    @property
+    def is_whole(self) -> bool:
+        """Returns True if these are all rows of a message that has no checksum to compare."""
+        return self.num_rows == self.stored_rows and self.checksum is None
+
     def slice(self, offset: int, length: int) -> StoredBatch:
         """Returns `length` rows from row `offset` on, or as many as exist."""
         first = min(offset, self.num_rows)
         num_rows = min(length, self.num_rows - first)
+        if num_rows == self.num_rows:
+            return self
         return replace(self, first=self.first + first, num_rows=num_rows)
 
     def read(self) -> pa.RecordBatch:
@@ -201,21 +212,32 @@ def load_batch(batch: AnyBatch) -> pa.RecordBatch:
     return batch.read() if isinstance(batch, StoredBatch) else batch
 
 
-def read_batches(batches: Iterable[AnyBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_batches(batches: Iterable[AnyBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch | pa.RecordBatchReader]:
     """Yields the batches' rows as `schema`, which may have other metadata. Batches that follow each other in a file are
-    read at once. Raises `SpooledRowsLost`.
+    read at once; where whole messages of a file are meant, a reader yields them, which costs no Python per batch.
+    Raises `SpooledRowsLost`.
     """
+    header = _header(schema)
     for run in _runs(batches):
         first = run[0]
         if not isinstance(first, StoredBatch):
             yield pa.RecordBatch.from_arrays(first.columns, schema=schema)
             continue
         length = sum(batch.length for batch in run)
-        content = first.file.read_buffer(first.offset, length)
-        if content.size < length:
+        content = first.file.read_buffer(first.offset, length, header)
+        if content.size < len(header) + length:
             raise SpooledRowsLost(_TOO_SHORT)
+        if all(batch.is_whole for batch in run):
+            yield pa.ipc.open_stream(content)
+            continue
         for batch in run:
-            yield batch.rows_in(content.slice(batch.offset - first.offset, batch.length), schema)
+            yield batch.rows_in(content.slice(len(header) + batch.offset - first.offset, batch.length), schema)
+
+
+def _header(schema: pa.Schema) -> bytes:
+    """Returns the message of the schema, with which a stream of batches begins; its length is a multiple of 8."""
+    content: bytes = schema.serialize().to_pybytes()
+    return content
 
 
 def _runs(batches: Iterable[AnyBatch]) -> Iterator[list[Any]]:

@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -26,6 +27,8 @@ from gateway.sessions.session import Session
 
 # Bytes of one message with rows, about: gRPC's clients accept at least 4 MiB.
 PAGE_BYTES = 3 << 20
+# Bytes of spooled messages that are read at once; fewer or more were slower.
+_READ_BYTES = 8 << 20
 PAGE_ROWS = 1 << 20
 # A result with more bytes has several endpoints, of about this size.
 ENDPOINT_BYTES = 32 << 20
@@ -37,6 +40,8 @@ _READ_BYTES_MAX = 256 << 20
 _WAIT_S = 1.0
 # Bytes of a batch below which batches are joined.
 _SMALL_BYTES = 64 << 10
+# Rows as the stream of a ticket takes them: a reader yields its batches without Python.
+Batches: TypeAlias = Iterator[pa.RecordBatch | pa.RecordBatchReader]
 _TICKET = struct.Struct(">16sqq16s")
 _METADATA = "ARROW:FLIGHT:SQL:"
 
@@ -87,6 +92,14 @@ class Result:
         return len(self.read) >= self.tickets and not self.readers
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The next rows of a result, and their number."""
+
+    num_rows: int
+    batches: Batches
+
+
 class Results:
     """The results of one session. Thread-safe."""
 
@@ -112,7 +125,7 @@ class Results:
         firsts = [0, *ends[:-1]]
         return [Ticket(operation.id, first, end) for first, end in zip(firsts, ends, strict=True)]
 
-    def rows(self, result: Result, ticket: Ticket, is_active: Callable[[], bool]) -> Iterator[pa.RecordBatch]:
+    def rows(self, result: Result, ticket: Ticket, is_active: Callable[[], bool]) -> Batches:
         """Yields the rows of a ticket while the client is there. Raises the statement's error."""
         operation, at = result.operation, ticket.first
         with self._lock:
@@ -127,9 +140,8 @@ class Results:
                     return
                 if page is None:
                     break
-                for batch in page:
-                    at += batch.num_rows
-                    yield batch
+                yield from page.batches
+                at += page.num_rows
             result.read.add(ticket.first)
             operation.tell_end()
         finally:
@@ -163,23 +175,23 @@ class Results:
                 self.release(one.operation)
 
 
-def _page(operation: Operation, at: int, rows_max: int, schema: pa.Schema) -> Iterator[pa.RecordBatch] | None:
+def _page(operation: Operation, at: int, rows_max: int, schema: pa.Schema) -> Page | None:
     """Returns the next rows, perhaps none while the statement runs; None after the last one."""
     if not operation.state.is_terminal:
         page = operation.page(at, rows_max, PAGE_BYTES, wait_s=_WAIT_S)
         return _joined(page.rows, schema) if page.rows.num_rows or page.has_more else None
-    parts = operation.parts(at, rows_max, PAGE_BYTES)
+    parts = operation.parts(at, rows_max, _READ_BYTES)
     if not parts:
         return None
     if sum(map(batch_bytes, parts)) < len(parts) * _SMALL_BYTES:
         return _joined(pa.Table.from_batches(map(load_batch, parts), operation.schema), schema)
-    return read_batches(parts, schema)
+    return Page(sum(part.num_rows for part in parts), read_batches(parts, schema))
 
 
-def _joined(rows: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yields one message for many small batches, each of which costs a call into Python."""
-    for batch in rows.combine_chunks().to_batches():
-        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+def _joined(rows: pa.Table, schema: pa.Schema) -> Page:
+    """Returns one message for many small batches, each of which costs a call into Python."""
+    batches = rows.combine_chunks().to_batches()
+    return Page(rows.num_rows, (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in batches))
 
 
 def _ends(operation: Operation) -> list[int]:

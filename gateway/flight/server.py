@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from gateway.flight.connections import Connections, LoopbackConnections
 from gateway.flight.errors import flight_error, schema_error
 from gateway.flight.listener import ForwardingListener, ListenerLimits
 from gateway.flight.log_ins import MIDDLEWARE, WIRE, Call, CallLimit, CallStart, Handshake, LogIns, call_context
+from gateway.flight.results import Batches
 from gateway.flight.service import GATHER_S, Service
 from gateway.process.listening import is_loopback
 from gateway.process.supervision import OnDeath, ignore_death, supervised_thread
@@ -126,7 +127,7 @@ def _refuse_exchange(call: Call) -> None:
     raise FlightFeatureNotSupported("DoExchange")
 
 
-def _converted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _converted(batches: Batches) -> Batches:
     try:
         yield from batches
     except Exception as error:  # noqa: BLE001 - the client gets every error

@@ -30,7 +30,7 @@ from gateway.flight.log_ins import COOKIE, WIRE, Call
 from gateway.flight.messages import decode, new_message, pack, unpack
 from gateway.flight.metadata import rows_of, schema_of
 from gateway.flight.prepared import Prepared, prepare, unknown_values
-from gateway.flight.results import READ_AGAIN_S, Ticket, client_schema
+from gateway.flight.results import READ_AGAIN_S, Batches, Ticket, client_schema
 from gateway.recovery import Attach, Through
 from gateway.sessions.operation import Operation
 from gateway.sessions.requested import WantedResult
@@ -48,7 +48,7 @@ _CLOSED = 1
 _INVALID_NAME, _INVALID_VALUE = 1, 2
 _CATALOG, _SCHEMA = "catalog", "schema"
 
-Stream = tuple[pa.Schema, Iterator[pa.RecordBatch]]
+Stream = tuple[pa.Schema, Batches]
 
 
 class Service:

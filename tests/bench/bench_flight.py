@@ -184,10 +184,11 @@ def throughput(port: int, rows: int, repeat: int) -> None:
                 found[name].append(time.perf_counter() - begin)
         for sender in senders:
             sender.kill()
-    best = {name: size / min(times) / 1e6 for name, times in found.items()}
-    print(f"throughput of {rows} rows, {size / 1e6:.0f} MB, {len(info.endpoints)} endpoints, MB/s (best of {repeat}):")
-    for name, speed in best.items():
-        print(f"  {name}: {speed:.0f} ({100 * speed / best['copy']:.0f} % of the copy)")
+    print(f"{rows} rows, {size / 1e6:.0f} MB, {len(info.endpoints)} endpoints, MB/s, best and median of {repeat}:")
+    for name, times in found.items():
+        best, median = (size / choose(times) / 1e6 for choose in (min, statistics.median))
+        ratios = [100 * choose(found["copy"]) / choose(times) for choose in (min, statistics.median)]
+        print(f"  {name}: {best:.0f} ({ratios[0]:.0f} % of the copy), {median:.0f} ({ratios[1]:.0f} %)")
 
 
 def main() -> None:
@@ -196,6 +197,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=40)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--throughput", action="store_true", help="measure nothing else")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, ExitStack() as parts:
         lake = Path(name, "lake")
@@ -215,6 +217,9 @@ def main() -> None:
             parts.enter_context(adbc_query(ports["flight"])),
             parts.enter_context(hive_query(ports["thrift"])),
         )
+        if arguments.throughput:
+            throughput(ports["flight"], 5 * arguments.rows, 25)
+            return
         ours, other = compare(adbc, pyhive, "SELECT 1", arguments.repeat)
         print(f"SELECT 1, one connection, ms: ADBC {ours * 1000:.1f}  PyHive {other * 1000:.1f}")
         for label, opened, port in (("ADBC", adbc_query, "flight"), ("PyHive", hive_query, "thrift")):
@@ -225,7 +230,7 @@ def main() -> None:
             print(f"SELECT 1, {arguments.connections} connections: {figures}")
         ours, other = compare(adbc, pyhive, BIG.format(rows=arguments.rows), 3)
         print(f"{arguments.rows} rows, s: ADBC {ours:.2f}  PyHive {other:.2f}  ratio {other / ours:.1f}")
-        throughput(ports["flight"], 5 * arguments.rows, 7)
+        throughput(ports["flight"], 5 * arguments.rows, 25)
         print(f"load {os.getloadavg()[0]:.1f}")
 
 

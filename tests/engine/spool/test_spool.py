@@ -7,7 +7,9 @@ import gc
 import os
 import shutil
 import threading
+import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -269,9 +271,9 @@ def test_batches_that_follow_each_other_are_read_at_once(spool: Spool, monkeypat
     reads: list[int] = []
     read_buffer = SpoolFile.read_buffer
 
-    def counted(file: SpoolFile, offset: int, length: int) -> pa.Buffer:
+    def counted(file: SpoolFile, offset: int, length: int, header: bytes) -> pa.Buffer:
         reads.append(length)
-        return read_buffer(file, offset, length)
+        return read_buffer(file, offset, length, header)
 
     monkeypatch.setattr(SpoolFile, "read_buffer", counted)
     parts = [one.slice(1, 3) for one in stored]
@@ -283,3 +285,17 @@ def test_batches_that_follow_each_other_are_read_at_once(spool: Spool, monkeypat
     os.truncate(writer.file.path, stored[1].offset + 8)
     with pytest.raises(SpooledRowsLost):
         list(read_batches(parts, schema))
+
+
+def test_whole_messages_of_a_file_are_read_by_one_reader(spool: Spool) -> None:
+    writer = spool.writer(SCHEMA)
+    sent = [batch(0, 5), batch(5, 70), batch(75, 3)]
+    stored = [writer.add(one) for one in sent]
+    schema = SCHEMA.with_metadata({"a": "b"})
+    (reader,) = read_batches(stored, schema)
+    assert isinstance(reader, pa.RecordBatchReader) and reader.schema.equals(schema, check_metadata=True)
+    assert [one.to_pylist() for one in reader] == [one.to_pylist() for one in sent]
+    checked = [replace(stored[0], checksum=zlib.crc32(stored[0].file.read(stored[0].offset, stored[0].length)))]
+    assert [one.to_pylist() for one in read_batches(checked, schema)] == [sent[0].to_pylist()]
+    with pytest.raises(SpooledRowsLost, match="other bytes"):
+        list(read_batches([replace(stored[1], checksum=1)], schema))
