@@ -45,7 +45,7 @@ from engine.planning.plans.reads import (
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.repeated_statements import has_changed_catalog, unknown_outcome
 from engine.runtime.parameters import Parameter, named_by_position
-from engine.runtime.request import StatementRequest, derived_id
+from engine.runtime.request import StatementRequest, derived_id, with_changes
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import RESULT_CACHE
@@ -80,7 +80,9 @@ def run_statement(statement: RunnableStatement, context: ExecutionContext) -> Ou
     context.request.profile.forget_cached()
     outcome = _run(statement, context, tasks)
     for task in tasks:
-        request = replace(context.request, cancel=context.request.cancel.follower(), transaction_id=None, block=None)
+        request = with_changes(
+            context.request, cancel=context.request.cancel.follower(), transaction_id=None, block=None
+        )
         table = ".".join(task.table_parts)
         try:
             _run(task, replace(context, request=request, parameters=()), [])
@@ -95,7 +97,7 @@ def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optim
     statement, own = _with_own_parameters(statement, sent.parameters)
     subject = Subject()
     caches = _caches(sent.state, statement)
-    request = subject.lineage.observe(replace(sent.request, variables=sent.state.visible, caches_results=caches))
+    request = subject.lineage.observe(with_changes(sent.request, variables=sent.state.visible, caches_results=caches))
     context = replace(sent, request=request, parameters=own, subject=subject)
     try:
         with look_once():
@@ -182,7 +184,7 @@ def _run_pinned(
 def _part_of(context: ExecutionContext, kind: str, ordinal: int) -> ExecutionContext:
     """Returns the context for one of several commits."""
     own = derived_id(context.request.transaction_id, kind, ordinal)
-    return replace(context, request=replace(context.request, transaction_id=own))
+    return replace(context, request=with_changes(context.request, transaction_id=own))
 
 
 def _run_with_follow_up(
@@ -255,7 +257,7 @@ def _at_the_end_of_block(plan: Plan, context: ExecutionContext, block: Transacti
     request = context.request
     on_wait = partial(request.on_staged, empty_result())
     with block.commit_at_end(request.statement_id, None, request.cancel, on_wait):
-        own = replace(context, request=replace(request, block=None))
+        own = replace(context, request=with_changes(request, block=None))
         return execute_and_commit(plan, own, context.retries)
 
 

@@ -68,7 +68,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, family_with_labels, gauge
 from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Profile, Stage
-from engine.runtime.request import StatementRequest, derived_id
+from engine.runtime.request import StatementRequest, derived_id, with_changes
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings, requires_admin
@@ -529,12 +529,12 @@ class LakeSession:
 
         def take(statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
             # the outer statement decides which rows are read, and when
-            own = replace(request, on_rows=None, rows_wanted=None, bytes_wanted=None)
+            own = with_changes(request, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
                 return self._take(statement, scopes, parameters, own)
             if request.is_repeated:
                 ensure_repeatable_in_script(statement, scopes)
-            own = replace(
+            own = with_changes(
                 own,
                 instant_us=request.now_ms() * 1000,
                 profile=request.profile.begin_part(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from catalog.entries import TableEntry
@@ -31,7 +31,7 @@ from engine.binding.bound import (
     TakenName,
 )
 from engine.runtime.accesses import Commit, Lineage, resolve_lineage
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.runtime.session_state import is_temporary
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class StatementLineage:
             request.on_lineage(lineage)
 
         on_lineage = None if request.on_lineage is None else note_columns
-        return replace(request, on_commit=note_commit, on_lineage=on_lineage)
+        return with_changes(request, on_commit=note_commit, on_lineage=on_lineage)
 
     def record(self, recorder: LineageRecorder, request: StatementRequest) -> None:
         """Records the edges into the committed tables. Never raises."""

@@ -23,7 +23,7 @@ from engine.cache.result_cache import InFlightQuery, ResultCache, WaitOutcome
 from engine.execution.read_key import ReadKey, files_digest, read_key
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.accesses import Lineage
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.runtime.results import FileListRequest, Repeatable, ResultStream
 from engine.spark.execution_context import ExecutionContext
 from engine.spark.query import SessionFacts
@@ -172,7 +172,7 @@ class _Miss:
             assert on_rows is not None
             on_rows(replace(stream, source=self._cache_while_reading(stream), on_close=stream.close))
 
-        return replace(
+        return with_changes(
             request,
             on_files_requested=self.file_requests.add,
             on_lineage=None if on_lineage is None else note_lineage,

@@ -71,6 +71,7 @@ from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, Merge
 from engine.planning.semantics.expression_checks import ensure_checked, ensure_examined, ensure_satisfied
 from engine.runtime.accesses import Commit
 from engine.runtime.profile import LogAnswer
+from engine.runtime.request import with_changes
 from engine.runtime.results import RowCounts, empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.variables import VisibleVariables
@@ -236,7 +237,7 @@ def _ensure_checked(expression_checks: ExpressionCheckPlan | None, context: Exec
     if expression_checks is not None:  # a table's rule has the same meaning in all sessions, so it sees no variables
         ensure_checked(
             expression_checks,
-            replace(context, request=replace(context.request, variables=VisibleVariables()), parameters=()),
+            replace(context, request=with_changes(context.request, variables=VisibleVariables()), parameters=()),
         )
 
 

@@ -3,7 +3,7 @@
 The stages take time, ids and settings from the request only, so a run can be repeated in a test.
 
 Callbacks are fields, and not the methods of one listener: the front end's operation, its trace, the result cache and
-the script interpreter each set, wrap or remove single ones with `replace`, and None means that the engine need not
+the script interpreter each set, wrap or remove single ones with `with_changes`, and None means that the engine need not
 collect the event. A listener would need a forwarding class for each of them, and a flag for each such event.
 """
 
@@ -12,8 +12,10 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from catalog.grants.right_differences import RightDifference
 from engine.concurrency.cancel import CancelToken
@@ -28,6 +30,14 @@ from engine.spool.spool import Spool
 from engine.spool.spooled_rows import SpooledRows
 from engine.storage.volume_files import FileTransfer
 
+__all__ = ["SqlDialect", "StatementRequest", "derived_id", "with_changes"]
+
+if TYPE_CHECKING:
+    from dataclasses import replace as with_changes
+else:
+    # Checked as the other, which takes 13 µs for a request, and six calls a statement.
+    with_changes = msgspec.structs.replace
+
 
 class SqlDialect(StrEnum):
     """Dialects that the parse stage reads; a front end names the one that its client writes."""
@@ -40,8 +50,7 @@ def _ignore(_: object) -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementRequest:
+class StatementRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One request: identity, cancel token, id, clock, profile, limits and callbacks.
 
     - `dialect`: the dialect of the statement's text.
@@ -94,16 +103,16 @@ class StatementRequest:
     """
 
     identity: Identity
-    cancel: CancelToken = field(default_factory=CancelToken)
-    statement_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    cancel: CancelToken = msgspec.field(default_factory=CancelToken)
+    statement_id: str = msgspec.field(default_factory=lambda: uuid.uuid4().hex)
     dialect: SqlDialect = SqlDialect.SPARK
     transaction_id: str | None = None
-    began_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    began_ms: int = msgspec.field(default_factory=lambda: time.time_ns() // 1_000_000)
     is_repeated: bool = False
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = msgspec.field(default_factory=dict)
     inserted_version: int | None = None
-    now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
-    instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
+    now_ms: Callable[[], int] = msgspec.field(default=lambda: time.time_ns() // 1_000_000)
+    instant_us: int = msgspec.field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30
     rows_wanted: int | None = None
     bytes_wanted: int | None = None
@@ -111,9 +120,9 @@ class StatementRequest:
     scan_bytes_max: int = 0
     pool: str | None = None
     caches_results: bool = True
-    profile: Profile = field(default_factory=Profile)
+    profile: Profile = msgspec.field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = msgspec.field(default_factory=dict)
     shows_materialized: bool = False
     block: TransactionBlock | None = None
     spooled_rows: Sequence[SpooledRows] = ()

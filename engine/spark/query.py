@@ -39,7 +39,7 @@ from engine.planning.plans.file_writes import WriteTarget, WrittenFile, read_wri
 from engine.planning.plans.lineage import LineageReader, lineage_of_reading, lineage_of_result, lineage_of_write
 from engine.planning.plans.reads import QueryColumn, ReadPlan, RowScan, ViewScan
 from engine.runtime.parameters import MARKER, Parameter, named_by_position
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment, RowValues, Scope, VisibleVariables
 from engine.spark.file_lists import DriverCallbacks, given_request
@@ -157,7 +157,7 @@ class ExecSession:
         (`engine/spark/spark_errors.py`), or `SparkFailure` with Spark's own condition.
         """
         run = _Call(lambda session, data: session.run(data), self._read_result(request), lineage_of_reading)
-        return self._call(run, plan, replace(request, rows_wanted=None, bytes_wanted=None), parameters)
+        return self._call(run, plan, with_changes(request, rows_wanted=None, bytes_wanted=None), parameters)
 
     def stream_query(
         self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
@@ -230,7 +230,7 @@ class ExecSession:
             lambda session, data: session.explain(data, mode.value),
             _after_rules(request, lambda answer: restore_names(answer, labels)),
         )
-        unlimited = replace(request, scan_bytes_max=0)  # no data is read
+        unlimited = with_changes(request, scan_bytes_max=0)  # no data is read
         text = self._call(explain, plan, unlimited, parameters)
         lines = "\n".join((*request.profile.lines, note))
         rules = ", ".join(request.profile.rules) or "none"

@@ -15,6 +15,7 @@ from functools import partial
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid
 from catalog.errors import SqlError
 from catalog.names import quote
+from engine.runtime.request import with_changes
 from engine.runtime.results import BOOLEAN, STRING, ResultStream, empty_result, small_result
 from engine.sql.query.dataframes import dataframe_query
 from engine.sql.query.source_text import GeneratedText
@@ -208,7 +209,7 @@ class Statements:
         self, query: Query, wanted: WantedResult, through: Callable[[ResultStream], ResultStream] | None = None
     ) -> Operation:
         if self.observes:
-            wanted = replace(wanted, within=lambda request: replace(request, on_observed=self._observe))
+            wanted = replace(wanted, within=lambda request: with_changes(request, on_observed=self._observe))
         return self.session.execute(query.statement, parameters=query.parameters, wanted=wanted, through=through)
 
     def _observe(self, metrics: Sequence[bytes]) -> None:

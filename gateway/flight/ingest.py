@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from catalog.conditions import (
 )
 from catalog.errors import SqlError
 from catalog.names import quote
+from engine.runtime.request import with_changes
 from engine.spool.spooled_rows import SpooledRows
 from engine.sql.query.source_text import GeneratedText
 from engine.statements.describe.statement import DescribeTable
@@ -144,7 +145,7 @@ def _ensure_writable(session: Session, text: str, rows: SpooledRows, call: Call)
     """Raises the error of an INSERT that may not write, before all of its rows have arrived."""
     if not text.startswith("INSERT"):  # EXPLAIN takes no CREATE TABLE
         return
-    explained = session.explain(GeneratedText(text), within=lambda request: replace(request, spooled_rows=(rows,)))
+    explained = session.explain(GeneratedText(text), within=lambda request: with_changes(request, spooled_rows=(rows,)))
     ended_rows(session, explained, call.is_active)
 
 

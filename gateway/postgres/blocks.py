@@ -11,7 +11,7 @@ rolls back, are accepted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from catalog.conditions import (
@@ -22,7 +22,7 @@ from catalog.conditions import (
     TransactionReadOnly,
 )
 from engine.runtime.accesses import StatementAccess, Use
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.runtime.transaction_block import TransactionBlock
 from engine.staged_rows import StagedRows
 from gateway.postgres.commands import Command, Commit, Rollback, RollbackToSavepoint
@@ -50,7 +50,7 @@ def reading_only(request: StatementRequest) -> StatementRequest:
         if any(one.use not in _READING for one in access.objects):
             raise TransactionReadOnly(access.statement)
 
-    return replace(request, on_authorized=check)
+    return with_changes(request, on_authorized=check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Block:
             if any(one.use is Use.READ and one.name == self.written for one in access.objects):
                 raise BlockNotSupported(f"the block writes the table {self.written}, so it cannot read it")
 
-        return replace(request, on_authorized=check)
+        return with_changes(request, on_authorized=check)
 
     def save(self, name: str, settings: SetValues) -> None:
         """Sets a savepoint."""

@@ -35,7 +35,7 @@ from catalog.errors import SqlError
 from engine.runtime.accesses import Commit
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
-from engine.runtime.request import SqlDialect, StatementRequest
+from engine.runtime.request import SqlDialect, StatementRequest, with_changes
 from engine.runtime.results import ResultStream
 from engine.runtime.settings import TIME_ZONE as ENGINE_ZONE
 from engine.runtime.statement import Statement, StatementClass
@@ -217,7 +217,7 @@ class Client:
         is_read_only = self.parameters.is_read_only
 
         def within(request: StatementRequest) -> StatementRequest:
-            request = replace(request, dialect=dialect)
+            request = with_changes(request, dialect=dialect)
             request = reading_only(request) if is_read_only else request
             return request if block is None else block.within(request)
 
@@ -308,11 +308,15 @@ class Client:
             self.session.forget(operation)
 
     def _described(self, text: str, parameters: Sequence[Parameter], dialect: SqlDialect) -> list[tuple[str, str]]:
-        rows = self.rows_of(self.session.describe(text, parameters, lambda request: replace(request, dialect=dialect)))
+        rows = self.rows_of(
+            self.session.describe(text, parameters, lambda request: with_changes(request, dialect=dialect))
+        )
         return [(row["col_name"], row["data_type"]) for row in rows]
 
     def _explained(self, text: str, parameters: Sequence[Parameter], dialect: SqlDialect) -> str:
-        rows = self.rows_of(self.session.explain(text, parameters, lambda request: replace(request, dialect=dialect)))
+        rows = self.rows_of(
+            self.session.explain(text, parameters, lambda request: with_changes(request, dialect=dialect))
+        )
         return "\n".join(str(value) for row in rows for value in row.values())
 
     # ---------------------------------------------------------------------------------------- prepared statements
@@ -774,7 +778,7 @@ class Client:
                 commits.append(commit)
                 request.on_commit(commit)  # the operation's, from which history and audit have the version
 
-            return replace(request, on_commit=note)
+            return with_changes(request, on_commit=note)
 
         inserts = replace(wanted, within=_then(wanted.within, noting))
         count = self._changed_rows(statement.text, parameters, inserts)
@@ -782,7 +786,7 @@ class Client:
         text = f"{returning.columns_query} LIMIT 0" if version is None else returning.rows_query(version)
         reads = _then(
             self._wanted(streams=True).within,
-            lambda request: replace(request, inserted_version=version, caches_results=False),
+            lambda request: with_changes(request, inserted_version=version, caches_results=False),
         )
         operation = self.session.execute(text, wanted=WantedResult(streams=True, within=reads))
         self._await(operation)

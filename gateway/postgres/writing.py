@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from engine.runtime.accesses import StatementAccess, Use
 from engine.runtime.parameters import Parameter
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.spool.spooled_rows import SpooledRows
 from engine.sql.postgres_text import InsertText
 from engine.staged_rows import StagedRows
@@ -53,7 +53,7 @@ def prepare_target(writer: Writer, insert: InsertText, text: str, parameters: Se
 
     def within(request: StatementRequest) -> StatementRequest:
         on_authorized = request.on_authorized
-        return replace(request, on_authorized=lambda access: _note(access, objects, on_authorized))
+        return with_changes(request, on_authorized=lambda access: _note(access, objects, on_authorized))
 
     writer.rows_of(writer.session.explain(text, parameters, within))
     return Target(objects[0] if objects else insert.target, writer.inference.written_types(insert))

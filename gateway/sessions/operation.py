@@ -17,7 +17,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, assert_never
 
@@ -39,7 +39,7 @@ from engine.errors.statement_errors import add_commits
 from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.runtime.results import ResultStream, empty_result
 from engine.runtime.statement import StatementClass
 from engine.spool.spool_file import AnyBatch
@@ -244,12 +244,12 @@ class Operation:
     def identify(self, operation_id: uuid.UUID) -> None:
         """Sets the id; called before anything refers to it."""
         self.id = operation_id
-        self._context = replace(self._context, statement_id=operation_id.hex, transaction_id=str(operation_id))
+        self._context = with_changes(self._context, statement_id=operation_id.hex, transaction_id=str(operation_id))
 
     def repeat(self, repetition: Repetition) -> None:
         """Continues a statement that a former process began; called before it is submitted."""
         self.created_ms, self._sent_before = repetition.created_ms, repetition.sent
-        self._context = replace(
+        self._context = with_changes(
             self._context,
             instant_us=repetition.instant_us,
             began_ms=repetition.created_ms,
@@ -592,7 +592,9 @@ class Operation:
         return not self._state.is_terminal
 
     def _open(self) -> tuple[ResultStream, ResultBuffer]:
-        context = replace(self._context, pool=self.pool, scan_bytes_max=self.scan_bytes_max, spool=self.store.spool)
+        context = with_changes(
+            self._context, pool=self.pool, scan_bytes_max=self.scan_bytes_max, spool=self.store.spool
+        )
         if self.trace is not None:
             context = self.trace.record_execution(context)
         stream = self._run(context)

@@ -29,7 +29,7 @@ from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.runtime.dataframe import DataFramePlan
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.runtime.results import ResultStream, counts_as_row
 from engine.runtime.statement import Statement, StatementClass, class_of
 from engine.sql.query.source_text import join_texts, slice_text
@@ -161,7 +161,7 @@ class Session:
         wanted = requested.wanted
 
         def run(request: StatementRequest) -> ResultStream:
-            request = replace(
+            request = with_changes(
                 request,
                 rows_wanted=wanted.row_limit,
                 bytes_wanted=wanted.bytes_wanted,
@@ -176,7 +176,7 @@ class Session:
             # hear that a result set follows.
             if wanted.has_counts:
                 on_parsed = request.on_parsed
-                request = replace(request, on_parsed=lambda _: on_parsed(True))
+                request = with_changes(request, on_parsed=lambda _: on_parsed(True))
             stream = self.engine_session.execute(text, request, requested.parameters)
             stream = counts_as_row(stream) if wanted.has_counts else stream
             stream = stream if wanted.row_limit is None else stream.limit(wanted.row_limit)
@@ -225,7 +225,7 @@ class Session:
         """Starts a statement about a volume file, as a value; `stage` is called once it is authorized."""
         text = f"GET '{statement.path}'" if isinstance(statement, GetFile) else _file_text(statement)
         operation = self._operation(
-            text, lambda context: self.engine_session.run(statement, replace(context, stage=stage))
+            text, lambda context: self.engine_session.run(statement, with_changes(context, stage=stage))
         )
         return self._start(operation, StatementClass.METADATA)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from catalog.grants.right_differences import RightDifference
 from engine.concurrency.retry import RetryReason
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.profile import SparkJob
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 
 MOMENTS_MAX = 200
 
@@ -40,4 +40,4 @@ class Trace:
         """Returns a request whose execution is recorded in this trace."""
         on_jobs = None if self.jobs is None else self.jobs.extend
         on_lineage = self.lineage.append if self.wants_lineage else None
-        return replace(request, on_lineage=on_lineage, on_rights=self.rights.extend, on_jobs=on_jobs)
+        return with_changes(request, on_lineage=on_lineage, on_rights=self.rights.extend, on_jobs=on_jobs)

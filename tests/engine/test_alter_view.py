@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from catalog.names import TableName
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.runtime.results import ResultStream
 from tests.engine.lake_sessions import refuse, rows, run
 
@@ -143,7 +142,7 @@ def test_a_rename_onto_the_name_that_a_view_reads_is_an_error_of_the_reader(view
 def test_show_views_has_databricks_column_on_request(views: LakeSession) -> None:
     def answer(text: str) -> ResultStream:
         request = StatementRequest(identity=Identity("ann"))
-        return views.execute(text, replace(request, shows_materialized=True))
+        return views.execute(text, with_changes(request, shows_materialized=True))
 
     names = ["namespace", "viewName", "isTemporary", "isMaterialized"]
     found = next(iter(answer("SHOW VIEWS IN changed LIKE 'v'").batches()))

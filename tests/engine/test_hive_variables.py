@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from tests.engine.lake_sessions import refuse, rows, run
 
 pytestmark = pytest.mark.spark
@@ -55,7 +54,7 @@ def test_settings_without_effect_are_warned_of_once(opened: LakeSession) -> None
     logs = []
     for text in ("USE default", "SELECT 1", "SELECT 1"):
         profile = Profile()
-        opened.execute(text, replace(request, profile=profile)).close()
+        opened.execute(text, with_changes(request, profile=profile)).close()
         logs.append([line for line in profile.log_lines if line.startswith("WARNING")])
     assert logs == [[], ["WARNING: settings without effect: spark.app.name, spark.driver.memory"], []]
     assert rows(opened, "SET spark.sql.ansi.enabled")[0][1] != "x"

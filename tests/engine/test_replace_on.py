@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 from tests.samples import with_slow
 
@@ -176,7 +175,7 @@ def test_now_is_one_moment_for_all_that_a_statement_runs(session: LakeSession, l
     request = StatementRequest(identity=Identity("ann"), instant_us=int(instant.timestamp()) * 10**6 + 123456)
 
     def ask(text: str) -> list[Any]:
-        result = session.execute(text, replace(request, statement_id=uuid.uuid4().hex))
+        result = session.execute(text, with_changes(request, statement_id=uuid.uuid4().hex))
         try:
             return [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
         finally:

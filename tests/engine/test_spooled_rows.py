@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.spark.session import SparkDriver
 from engine.spool.spool import Spool
 from engine.spool.spooled_rows import SpooledRows
@@ -77,7 +76,7 @@ def spooled(spool: Spool, table: pa.Table) -> SpooledRows:
 
 def execute(session: LakeSession, text: str, *given: SpooledRows, request: StatementRequest | None = None) -> pa.Table:
     request = request or StatementRequest(identity=Identity("ann"))
-    result = session.execute(text, replace(request, spooled_rows=given))
+    result = session.execute(text, with_changes(request, spooled_rows=given))
     try:
         return pa.Table.from_batches(result.batches(), result.schema)
     finally:

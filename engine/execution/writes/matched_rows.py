@@ -33,6 +33,7 @@ from engine.planning.plans.reads import ReadPlan, TargetRead
 from engine.planning.reads.target_reads import with_numbers
 from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
+from engine.runtime.request import with_changes
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.row_files import FilePredicate
 from engine.tables.scan import PrunedFiles, Pruning, TableRead
@@ -128,7 +129,7 @@ def answered_places(
     """Yields the rows of a `bitmaps` query: file, kind, bitmap number, bitmap, count. `purpose` distinguishes it from
     the statement's other queries.
     """
-    request = replace(context.request, statement_id=f"{context.request.statement_id}-{purpose}")
+    request = with_changes(context.request, statement_id=f"{context.request.statement_id}-{purpose}")
     result = context.executor.run_query(read, request, context.parameters)
     try:
         for batch in result.batches():

@@ -11,7 +11,7 @@ import pytest
 from catalog.conditions import ScanLimitExceeded, ValueTooLarge
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
-from engine.runtime.request import StatementRequest
+from engine.runtime.request import StatementRequest, with_changes
 from engine.spark.file_lists import ScannedBytes
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions, _conf
 from engine.sql.query.values import ExplainMode
@@ -69,11 +69,11 @@ def test_more_files_than_the_limit_are_refused_before_they_are_read(spark: ExecS
     text = f"SELECT count(*) FROM {sales.relation} a JOIN {sales.relation} b USING (id)"
     plan = ReadPlan(text=text, scans=(sales,))
     with pytest.raises(ScanLimitExceeded) as caught:
-        spark.run_query(plan, replace(CONTEXT, scan_bytes_max=size - 1))
+        spark.run_query(plan, with_changes(CONTEXT, scan_bytes_max=size - 1))
     assert (caught.value.sqlstate, caught.value.size, caught.value.limit) == ("54000", size, size - 1)
-    few = replace(CONTEXT, scan_bytes_max=1)
+    few = with_changes(CONTEXT, scan_bytes_max=1)
     assert spark.explain(plan, ExplainMode.SIMPLE, "", few).has_rows  # reads nothing
-    spark.run_query(plan, replace(CONTEXT, scan_bytes_max=size, pool="etl")).close()
+    spark.run_query(plan, with_changes(CONTEXT, scan_bytes_max=size, pool="etl")).close()
 
 
 def test_repeated_file_counts_once_for_scan_limit() -> None:

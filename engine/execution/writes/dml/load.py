@@ -12,6 +12,7 @@ from engine.execution.writes.staged_files import discarded_on_failure
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.writes import CopyPlan, InsertPlan
+from engine.runtime.request import with_changes
 from engine.runtime.results import RowCounts, empty_result
 from engine.spark.execution_context import ExecutionContext
 
@@ -55,7 +56,7 @@ def _validate(plan: InsertPlan, context: ExecutionContext) -> Outcome:
             raise _Validated
     except _Validated:
         pass
-    request = replace(context.request, statement_id=f"{context.request.statement_id}-shown")
+    request = with_changes(context.request, statement_id=f"{context.request.statement_id}-shown")
     shown = ReadPlan(
         text=f"SELECT * FROM (\n{plan.source.text}\n) LIMIT {_SHOWN_ROWS_MAX}",
         scans=plan.source.scans,

@@ -19,6 +19,7 @@ from engine.binding.bound import BoundTable
 from engine.execution.writes.replaced_rows import RemainingRows
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import with_changes
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.tables.transaction import NewFiles
@@ -118,7 +119,7 @@ def _matching(
     values = ((str(number), *map(_value, key, partition_columns)) for number, key in enumerate(keys))
     rows = ", ".join(f"({', '.join(each)})" for each in values)
     read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
-    request = replace(context.request, statement_id=f"{context.request.statement_id}-partitions")
+    request = with_changes(context.request, statement_id=f"{context.request.statement_id}-partitions")
     result = context.executor.run_query(read, request, context.parameters)
     try:
         return {keys[number] for batch in result.batches() for number in batch.column(0).to_pylist()}

@@ -51,6 +51,7 @@ from engine.formats.delta.delta_format import delta_files, delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.delta.writing.optimize_answer import optimize_answer
 from engine.planning.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
+from engine.runtime.request import with_changes
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.compaction import Compaction, Considered, Job, Moved, in_steps, merging_jobs, sorting_jobs
 from engine.tables.operations import with_metrics
@@ -107,7 +108,7 @@ def _write_jobs(
 
     def write(number: int) -> tuple[AbstractContextManager[NewFiles], NewFiles]:
         context.request.cancel.ensure_live()
-        request = replace(context.request, statement_id=f"{context.request.statement_id}-{number}")
+        request = with_changes(context.request, statement_id=f"{context.request.statement_id}-{number}")
         files = regrouped_rows(plan.table, parts[number], replace(context, request=request))
         return files, files.__enter__()
 
