@@ -211,4 +211,4 @@ def string_rows(names: Iterable[str], rows: Iterable[Sequence[str | None]]) -> R
 def canonical_bytes(rows: pa.RecordBatch) -> pa.Buffer:
     """Returns the same bytes for the same rows, whatever they were sliced from; NaN equals itself."""
     # A slice has the bits of the rows around it; a copy does not.
-    return rows.take(pa.array(range(rows.num_rows), pa.int64())).serialize()
+    return rows.take(pa.arange(0, rows.num_rows)).serialize()
