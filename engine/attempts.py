@@ -98,26 +98,27 @@ def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optim
     subject = Subject()
     caches = _caches(sent.state, statement)
     request = subject.lineage.observe(with_changes(sent.request, variables=sent.state.visible, caches_results=caches))
-    context = replace(sent, request=request, parameters=own, subject=subject)
+    sources = sent.sources
     try:
         with look_once():
             if isinstance(statement, Vacuum):  # it reads no rows, and waits for statements that do
+                context = replace(sent, request=request, parameters=own, subject=subject)
                 return _redact(statement, _attempt(statement, plan_on_newest(statement, context), context), request)
-            with context.sources.pins.statement(request.now_ms) as uses:
-                sources = replace(context.sources, formats=watch_loads(context.sources.formats, uses))
-                outcome = _run_pinned(statement, replace(context, sources=sources), sent.parameters, tasks)
-                return _redact(statement, outcome, request)
+            with sources.pins.statement(request.now_ms) as uses:
+                watched = replace(sources, formats=watch_loads(sources.formats, uses))
+                context = replace(sent, request=request, parameters=own, subject=subject, sources=watched)
+                return _redact(statement, _run_pinned(statement, context, sent.parameters, tasks), request)
     except OSError as error:  # from files that Python writes, for example deletion vectors and copies
         if named := storage_error(error):
             raise named from error
         raise
     except SqlError as error:
-        format_ = context.sources.formats.by_name.get(context.subject.format or "")
+        format_ = sources.formats.by_name.get(subject.format or "")
         if format_ is not None:
             error.condition, error.sqlstate = format_.condition_for_format(error.condition, error.sqlstate)
         raise
     finally:
-        subject.lineage.record(context.sources.lineage, request)
+        subject.lineage.record(sources.lineage, request)
 
 
 def _with_own_parameters(

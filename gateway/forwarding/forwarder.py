@@ -74,13 +74,25 @@ class Forwarder:
         # A request waits for a session's next owner for at most this time in seconds.
         self.wait_s = state.wait_s
 
-    def is_here(self, object_id: uuid.UUID) -> bool:
-        """Returns True if this process has the id's session."""
+    @property
+    def has_left(self) -> bool:
+        """Returns True if this process has left its sessions to another one, or may have lost them."""
         if self._registry.is_suspended:
-            return False
+            return True
         try:
             self._state.lease.ensure_held()
         except StateLost:
+            return True
+        return False
+
+    @property
+    def is_settled(self) -> bool:
+        """Returns True while a session that was here is still here."""
+        return not (self._registry.is_draining or self.has_left)
+
+    def is_here(self, object_id: uuid.UUID) -> bool:
+        """Returns True if this process has the id's session."""
+        if self.has_left:
             return False
         key = key_of(object_id)
         if self._state.is_restoring(key):

@@ -16,6 +16,7 @@ unchanged.
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -41,6 +42,7 @@ from gateway.hs2.metadata_calls import METADATA_CALLS
 from gateway.hs2.service import HIVE_VERSION, Client, Encoded, Service, error_status
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
+from gateway.state.journal import KEY_BYTES
 
 logger = logging.getLogger(__name__)
 
@@ -131,6 +133,8 @@ class Dispatcher:
         self._service = service
         self._client = client
         self._memo: StatusMemo | None = None
+        # The key of the last session that was found here: most calls are for it.
+        self._here = b""
 
     def answer(self, message: bytes) -> Pieces:
         """Returns the response to one message, in pieces, so that rows are not copied.
@@ -170,7 +174,10 @@ class Dispatcher:
         forwarder, client = self._service.forwarder, self._client
         if forwarder is None or client.identity is None:
             return None
-        target = find_target(request)
+        guid = find_target(request)
+        if guid is not None and guid[:KEY_BYTES] == self._here and forwarder.is_settled:
+            return None
+        target = None if guid is None else uuid.UUID(bytes=guid)
         if client.is_forwarded:
             if target is not None:
                 forwarder.ensure_here(target, starts_statement=starts_statement(header.name))
@@ -179,14 +186,19 @@ class Dispatcher:
             reply = forward(forwarder, target, header.name, message, client, client.identity)
         except SqlError as error:
             raise _NotForwarded(error) from error
-        return None if reply is None else (reply,)
+        if reply is not None:
+            return (reply,)
+        self._here = b"" if guid is None else guid[:KEY_BYTES]
+        return None
 
     def _answer(self, message: bytes, header: Header, rpc: Rpc, request: Any) -> Pieces:
         response = self._call(rpc, request)
         # Checked last: a statement is only cancelled by the hand-over after the session is elsewhere.
-        if not starts_statement(header.name) and (forwarded := self._forward(header, request, message)) is not None:
-            self._client.before_last = self._client.afterwards = None
-            return forwarded
+        forwarder = self._service.forwarder
+        if forwarder is not None and forwarder.has_left and not starts_statement(header.name):
+            if (forwarded := self._forward(header, request, message)) is not None:
+                self._client.before_last = self._client.afterwards = None
+                return forwarded
         pieces = self._reply(header, response)
         return pieces if response is None else self._memorize(message, header, pieces)
 

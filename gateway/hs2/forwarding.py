@@ -26,12 +26,12 @@ _OF_STATEMENTS = frozenset(
 )
 
 
-def find_target(request: Any) -> uuid.UUID | None:
-    """Returns the id in a request's handle; None for a request without a well-formed one."""
+def find_target(request: Any) -> bytes | None:
+    """Returns the 16 bytes of the id in a request's handle; None for a request without a well-formed one."""
     operation, session = getattr(request, "operationHandle", None), getattr(request, "sessionHandle", None)
     identifier = operation.operationId if operation else session.sessionId if session else None
     guid = identifier.guid if identifier else None
-    return uuid.UUID(bytes=guid) if guid is not None and len(guid) == 16 else None
+    return guid if guid is not None and len(guid) == 16 else None
 
 
 def starts_statement(name: str) -> bool:

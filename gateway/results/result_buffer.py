@@ -169,9 +169,10 @@ class ResultBuffer:
             if self._stream.has_rows:
                 self._log(f"rows: {self.rows_held}")
         elif batch.num_rows:
-            if self.bytes_held + batch_bytes(batch) > self._bytes_max:
+            size = batch_bytes(batch)
+            if self.bytes_held + size > self._bytes_max:
                 raise ResultTooLarge(self._bytes_max)
-            self._held.add(batch)
+            self._held.add(batch, size)
 
     def _ensure_whole(self) -> None:
         if self._error is not None:

@@ -123,9 +123,8 @@ class HeldRows:
         """Returns the batches so far."""
         return list(self._batches)
 
-    def add(self, batch: AnyBatch) -> None:
-        """Adds a batch with rows. Raises `DiskFull`, and errors from the spool's budget."""
-        size = batch_bytes(batch)
+    def add(self, batch: AnyBatch, size: int) -> None:
+        """Adds a batch with rows, of `size` bytes. Raises `DiskFull`, and errors from the spool's budget."""
         if not isinstance(batch, StoredBatch):
             batch = self._retained_batch(batch, size)
         self._starts.append(self.rows)
@@ -140,9 +139,9 @@ class HeldRows:
         A batch's rows are assumed to have equal sizes.
         """
         batches: list[pa.RecordBatch] = []
-        left = bytes_max
+        left = bytes_max if bytes_max is not None and bytes_max < self.bytes else None
         for number, first, count in self._pieces(offset, offset + rows_max):
-            size = batch_bytes(self._batches[number].slice(first, count))
+            size = 0 if left is None else batch_bytes(self._batches[number].slice(first, count))
             if left is not None and size > left:
                 # At least one row in the first batch: a row larger than the limit would
                 # otherwise never be delivered, and the client would fetch forever.

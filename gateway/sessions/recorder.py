@@ -228,8 +228,8 @@ class StatementRecorder:
             return None
         try:
             batches = buffer.all_batches(operation.cancel_token)
-            is_cached = operation.profile.is_from_cache
-            saved, files = saved_result(stream, batches, spool, operation.identity.principal, is_from_cache=is_cached)
+            is_cached, owner = operation.profile.is_from_cache, operation.identity.principal
+            saved, files = saved_result(stream, batches, buffer.bytes_held, spool, owner, is_from_cache=is_cached)
         except SqlError as error:
             logger.info("the result of statement %s is not held for a restart: %s", operation.id, error)
             return None

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from engine.runtime.results import ResultStream, RowCounts
 from engine.spool.spool import Spool
-from engine.spool.spool_file import AnyBatch, SpoolFile, StoredBatch, batch_bytes
+from engine.spool.spool_file import AnyBatch, SpoolFile, StoredBatch
 from gateway.state.records import SavedBatch, SavedResult
 
 # Limit for rows in a record.
@@ -18,12 +18,14 @@ _INLINE_BYTES_MAX = 64 << 10
 
 
 def saved_result(
-    stream: ResultStream, batches: list[AnyBatch], spool: Spool, owner: str, *, is_from_cache: bool
+    stream: ResultStream, batches: list[AnyBatch], num_bytes: int, spool: Spool, owner: str, *, is_from_cache: bool
 ) -> tuple[SavedResult, list[SpoolFile]]:
-    """Returns the record, and the files that were written for it; raises the spool's errors."""
+    """Returns the record of `batches` with `num_bytes`, and the files that were written for it; raises the spool's
+    errors.
+    """
     inline, stored, files = tuple[bytes, ...](), [], []
     in_memory = [batch for batch in batches if not isinstance(batch, StoredBatch)]
-    if len(in_memory) == len(batches) and sum(map(batch_bytes, batches)) <= _INLINE_BYTES_MAX:
+    if len(in_memory) == len(batches) and num_bytes <= _INLINE_BYTES_MAX:
         inline = tuple(bytes(batch.serialize()) for batch in in_memory)
     else:
         writer = spool.writer(stream.schema, owner) if in_memory else None

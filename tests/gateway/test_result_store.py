@@ -19,6 +19,7 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, sql_field
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
+from engine.spool.spool_file import batch_bytes
 from gateway.http.result_rows import Selection, Selections, sorted_indices
 from gateway.observability.history import statement_info
 from gateway.registry import Registry
@@ -42,7 +43,8 @@ def held(store: ResultStore, *sizes: tuple[int, int]) -> HeldRows:
     """Stores batches with these numbers of rows, and texts with these widths."""
     rows = HeldRows(SCHEMA, store, "ann")
     for count, width in sizes:
-        rows.add(batch(rows.rows, count, width))
+        added = batch(rows.rows, count, width)
+        rows.add(added, batch_bytes(added))
     return rows
 
 
@@ -82,7 +84,7 @@ def test_files_go_with_their_result_whoever_holds_the_batches(tmp_path: Path) ->
     store = ResultStore(Spool(tmp_path, SpoolBudget(1 << 20)))
     stored = store.spool.writer(SCHEMA, "ann").add(batch(0, 5))  # type: ignore[union-attr]
     rows = HeldRows(SCHEMA, store, "ann")
-    rows.add(stored)
+    rows.add(stored, batch_bytes(stored))
     assert rows.read(0, 5).num_rows == 5
     rows.close()
     assert not list(tmp_path.iterdir()) and store.held_bytes() == 0
@@ -111,7 +113,8 @@ def test_a_part_of_a_batch_counts_as_what_was_read_for_it(folder: Path) -> None:
     store = ResultStore(Spool(folder), 0)
     stored = store.spool.writer(SCHEMA, "ann").add(batch(0, 1000))  # type: ignore[union-attr]
     rows = HeldRows(SCHEMA, store, "ann")
-    rows.add(stored.slice(0, 10))
+    part = stored.slice(0, 10)
+    rows.add(part, batch_bytes(part))
     rows.read(0, 3)
     assert store.read_bytes == batch(0, 1000).nbytes
     rows.close()
