@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 import pytest
 
@@ -380,8 +381,15 @@ def test_statement_whose_result_is_lost_fails(folder: Path | str, engine: ArrowE
     """It does not run again: of a statement that had ended the parameters are not recorded."""
     first = Process(folder, engine, memory=0)
     before = first.submit("ROWS 30000")
-    for path in first.state.spool.folder.iterdir():
-        path.unlink()
+    first.state.flush()
+    names = {path.name for path in first.state.spool.folder.iterdir()}
+    for name in names:
+        (first.state.spool.folder / name).unlink()
+    if isinstance(folder, str):  # where the file is in parts, or will be
+        store, root = fsspec.url_to_fs(folder)
+        for path in store.find(root):
+            if Path(path).stem in names:
+                store.rm(path)
     second = killed_and_restarted(first, memory=0)
     assert second.poll(before)["status"]["error"]["message"].startswith("[STATEMENT_INTERRUPTED]")
     second.stop()
