@@ -92,7 +92,11 @@ def collected_in_order() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture(params=["pyhive", "impyla", "impyla-nosasl", "jdbc", "jdbc-nosasl", "beeline"])
+# Each test with Beeline starts a Java; those of `test_transports.py` and `test_conformance.py` are not slow.
+_BEELINE = pytest.param("beeline", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=["pyhive", "impyla", "impyla-nosasl", "jdbc", "jdbc-nosasl", _BEELINE])
 def driver(request: pytest.FixtureRequest, served: Served) -> Iterator[Driver]:
     """Yields every client in turn, connected."""
     gateway = request.getfixturevalue("jvm") if request.param.startswith("jdbc") else None

@@ -11,7 +11,7 @@ from tests.clients.axe import ensure_accessible
 from tests.clients.console_pages import browser, cell, run
 from tests.clients.fix_users import ODD_TABLE, UserServer
 
-pytestmark = pytest.mark.console
+pytestmark = [pytest.mark.console, pytest.mark.slow]
 
 __all__ = ["browser"]  # a fixture
 

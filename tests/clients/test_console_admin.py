@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.clients.console_pages import browser
 from tests.clients.fix_users import ODD_TABLE, UserServer, logged_in
 
-pytestmark = pytest.mark.console
+pytestmark = [pytest.mark.console, pytest.mark.slow]
 
 __all__ = ["browser"]  # a fixture
 

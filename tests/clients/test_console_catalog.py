@@ -38,6 +38,7 @@ def test_filter_finds_columns_and_reports_that_nothing_matches(page: Page) -> No
     expect(page.get_by_label("Filter tables")).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_commands_of_a_table_insert_its_name_and_query_it(page: Page) -> None:
     page.get_by_role("treeitem", name="shop").click()
     page.get_by_role("treeitem", name="order_items").click(button="right")
@@ -52,6 +53,7 @@ def test_commands_of_a_table_insert_its_name_and_query_it(page: Page) -> None:
     expect(page.get_by_role("menu")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_columns_of_a_table_open_by_keyboard(page: Page) -> None:
     page.get_by_role("treeitem", name="weather").focus()
     page.keyboard.press("ArrowRight")
@@ -69,6 +71,7 @@ def test_created_and_dropped_table_follow_without_a_refresh(page: Page) -> None:
     expect(made).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_width_of_the_catalog_changes_by_keys_and_mouse_and_survives_a_reload(page: Page) -> None:
     edge = page.get_by_role("separator", name="Width of the catalog")
     edge.press("Home")
@@ -91,6 +94,7 @@ def test_width_of_the_catalog_changes_by_keys_and_mouse_and_survives_a_reload(pa
     assert panel["width"] == int(width)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("user", "text"),
     [

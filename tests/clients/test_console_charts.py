@@ -42,6 +42,7 @@ def test_kinds_of_charts_are_drawn_with_a_description(page: Page) -> None:
     expect(page.get_by_role("img", name=re.compile("chart", re.IGNORECASE))).to_be_visible()
 
 
+@pytest.mark.slow
 def test_series_by_column_are_shown_as_a_table(page: Page) -> None:
     draw(page, ROWS)
     choose(page, "Kind of chart", "Bar")
@@ -55,6 +56,7 @@ def test_series_by_column_are_shown_as_a_table(page: Page) -> None:
     assert shown(page) == ("bar", "10")
 
 
+@pytest.mark.slow
 def test_the_chart_stays_while_rows_are_shown(page: Page) -> None:
     draw(page, ROWS)
     choose(page, "Kind of chart", "Bar")
@@ -68,6 +70,7 @@ def test_the_chart_stays_while_rows_are_shown(page: Page) -> None:
     assert shown(page) == ("bar", "10")
 
 
+@pytest.mark.slow
 def test_the_chart_of_a_tab_survives_a_reload(page: Page) -> None:
     draw(page, ROWS)
     choose(page, "Kind of chart", "Area")
@@ -89,6 +92,7 @@ def test_a_chart_is_downloaded_as_png_with_its_title(page: Page, tmp_path: Path)
     assert (tmp_path / "chart.png").read_bytes().startswith(PNG)
 
 
+@pytest.mark.slow
 def test_a_log_scale_leaves_out_zero(page: Page) -> None:
     draw(page, "SELECT id AS x, id * 10 AS y FROM range(0, 20, 1, 1)")
     ticks = page.locator(".plot svg text").filter(has_text=re.compile("^150$"))
@@ -98,6 +102,7 @@ def test_a_log_scale_leaves_out_zero(page: Page) -> None:
     expect(ticks).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_filtered_rows_are_drawn(page: Page) -> None:
     run(page, ROWS)
     page.get_by_role("gridcell", name="even").first.click(button="right")
@@ -108,6 +113,7 @@ def test_filtered_rows_are_drawn(page: Page) -> None:
     expect(page.locator(".chart")).to_contain_text("Rows that satisfy the grid's filters are drawn.")
 
 
+@pytest.mark.slow
 def test_a_million_points_are_drawn_with_few_elements(page: Page) -> None:
     choose(page, "Rows at most", "1,000,000 rows")
     draw(page, "SELECT id, sin(id / 50000) + rand(1) / 10 AS y FROM range(1000000)")

@@ -83,6 +83,7 @@ def test_cancel_ends_the_running_statement_and_skips_the_others(page: Page) -> N
     expect(results(page).nth(1)).to_contain_text("not run")
 
 
+@pytest.mark.slow
 def test_each_result_keeps_its_view_and_reload_restores_them(page: Page) -> None:
     write(page, "SELECT 'a' AS city, 1 AS n;\nSELECT 'b' AS city, 2 AS n")
     page.keyboard.press(RUN_ALL)
@@ -101,6 +102,7 @@ def test_each_result_keeps_its_view_and_reload_restores_them(page: Page) -> None
     cell(page, "b")
 
 
+@pytest.mark.slow
 def test_errors_of_all_statements_are_highlighted_at_their_position(page: Page) -> None:
     write(page, "SELECT 1;\nSELECT status,\n  s.nope FROM shop.orders s;\nSELECT 1/0;\nSELEC 3")
     page.get_by_role("button", name="Commands of the query").click()
@@ -123,6 +125,7 @@ def test_errors_of_all_statements_are_highlighted_at_their_position(page: Page) 
     page.get_by_role("menuitem", name="Continue on error").click()
 
 
+@pytest.mark.slow
 def test_plans_and_single_texts_keep_their_line_breaks(page: Page) -> None:
     run(page, "EXPLAIN SELECT city FROM shop.customers")
     expect(page.locator(".text-result pre")).to_have_text(re.compile("^== Physical Plan ==\n"))
@@ -196,6 +199,7 @@ def test_lost_connection_is_retried(server: RealServer, browser: Browser) -> Non
         expect(page.get_by_role("alert")).to_contain_text("cancel")
 
 
+@pytest.mark.slow
 def test_expired_session_is_replaced_with_a_notice(server: RealServer, browser: Browser) -> None:
     with opened(browser, f"http://localhost:{server.http_port}/", "status of 404") as page:
         run(page, "SELECT 1 AS a")
@@ -206,6 +210,7 @@ def test_expired_session_is_replaced_with_a_notice(server: RealServer, browser: 
         expect(page.locator(".summary")).to_contain_text("1 row")
 
 
+@pytest.mark.slow
 def test_result_link_shows_a_result_and_says_when_it_is_gone(page: Page, browser: Browser) -> None:
     run(page, "SELECT 'linked' AS word, 1 AS n")
     cell(page, "linked")
@@ -217,6 +222,7 @@ def test_result_link_shows_a_result_and_says_when_it_is_gone(page: Page, browser
         expect(other.get_by_role("heading", name="Result not found")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_tabs_are_renamed_moved_and_reopened(page: Page) -> None:
     write(page, "SELECT 'reopen me'")
     tabs = page.get_by_role("tablist", name="Tabs").get_by_role("tab")
@@ -235,6 +241,7 @@ def test_tabs_are_renamed_moved_and_reopened(page: Page) -> None:
     expect(page.locator(".cm-content")).to_have_text("SELECT 'reopen me'")
 
 
+@pytest.mark.slow
 def test_rows_of_a_result_are_aggregated_and_pivoted_in_a_new_tab(page: Page) -> None:
     rows = "VALUES ('b', 'it''s', 1), ('a', 'x', 2), ('b', 'x', 4) AS t(city, kind, n)"
     write(page, f"SELECT city, kind, n FROM {rows} WHERE n < :most")

@@ -79,6 +79,7 @@ def test_filters_select_from_the_whole_result(page: Page) -> None:
     cell(page, "row 99999")
 
 
+@pytest.mark.slow
 def test_value_of_another_type_is_rejected_in_the_dialog(server: RealServer, browser: Browser) -> None:
     page = browser.new_page()  # the browser writes rejected requests to its console
     page.goto(f"http://localhost:{server.http_port}/")
@@ -95,6 +96,7 @@ def test_value_of_another_type_is_rejected_in_the_dialog(server: RealServer, bro
     page.close()
 
 
+@pytest.mark.slow
 def test_filter_stays_while_the_chart_is_shown(page: Page) -> None:
     run(page, ROWS)
     page.get_by_role("gridcell", name="row 7", exact=True).click(button="right")
@@ -117,6 +119,7 @@ def test_statistics_of_a_column_are_those_of_all_rows(page: Page) -> None:
     page.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 def test_columns_are_hidden_and_shown(page: Page) -> None:
     run(page, ROWS)
     cell(page, "row 0")
@@ -136,6 +139,7 @@ def test_columns_are_hidden_and_shown(page: Page) -> None:
     assert copied(page).splitlines() == ["name", *(f"row {number}" for number in range(100_000))]
 
 
+@pytest.mark.slow
 def test_copy_that_exceeds_the_limit_names_its_rows_and_offers_a_file(page: Page) -> None:
     run(page, "SELECT id, repeat('x', 1000) AS x FROM range(0, 70000, 1, 1)")
     cell(page, "0")
@@ -152,6 +156,7 @@ def test_copy_that_exceeds_the_limit_names_its_rows_and_offers_a_file(page: Page
     expect(message.get_by_role("link", name="Download CSV for all rows")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_keys_keep_the_current_cell_in_view(page: Page) -> None:
     columns = ", ".join(f"id + {number} AS column_number_{number}" for number in range(200))
     run(page, f"SELECT {columns} FROM range(0, 5000, 1, 1)")
@@ -175,6 +180,7 @@ def test_keys_keep_the_current_cell_in_view(page: Page) -> None:
     assert page.locator(".cell").count() < 600
 
 
+@pytest.mark.slow
 def test_digits_are_grouped_on_request(page: Page) -> None:
     run(page, "SELECT 1234567.891BD AS d, '1234567' AS s")
     cell(page, "1234567.891")

@@ -86,6 +86,7 @@ def test_columns_open_and_files_have_their_path(page: Page, server: RealServer) 
     expect(upstream.locator(".code")).to_have_text(["id → id", "name → <b>id</b>"])
 
 
+@pytest.mark.slow
 def test_long_name_stays_in_a_narrow_page(page: Page) -> None:
     view = lineage(page, "t")
     page.set_viewport_size({"width": 390, "height": 844})

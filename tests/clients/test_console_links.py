@@ -83,6 +83,7 @@ def titles(page: Page) -> list[str]:
     return page.locator(".tab-title").all_inner_texts()
 
 
+@pytest.mark.slow
 def test_tabs_move_by_menu_and_mouse_and_stay_there_after_a_reload(browser: Browser, server: RealServer) -> None:
     with opened(browser, f"http://localhost:{server.http_port}/") as page:
         for _ in range(3):

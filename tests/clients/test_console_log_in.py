@@ -83,7 +83,7 @@ def test_wrong_password_is_reported_in_plain_words_and_keeps_the_page(browser: B
         assert page.url == f"{url}#activity"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_login_and_connection_pages_pass_axe_on_a_narrow_screen(
     browser: Browser, server: SecureServer, scheme: str
 ) -> None:
@@ -106,6 +106,7 @@ def test_login_and_connection_pages_pass_axe_on_a_narrow_screen(
         ensure_accessible(page)
 
 
+@pytest.mark.slow
 def test_login_page_of_a_server_without_authentication_says_so(browser: Browser, tmp_path: Path) -> None:
     flags = {"authentication__methods": ["anonymous"], "authentication__password_file": ""}
     server = SecureServer(tmp_path, **flags).start()

@@ -94,7 +94,7 @@ def log_in(page: Page, user: str) -> None:
     page.get_by_role("button", name="Continue").click()
 
 
-@pytest.mark.parametrize("has_tls", [False, True])
+@pytest.mark.parametrize("has_tls", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_user_logs_in_at_the_provider_and_out_again(browser: Browser, make_console: Maker, has_tls: bool) -> None:
     console = make_console(secret=SECRET if has_tls else "", has_tls=has_tls)
     with new_page(browser, ignore_https_errors=True) as page:
@@ -128,7 +128,7 @@ def test_user_logs_in_at_the_provider_and_out_again(browser: Browser, make_conso
         logged_in(page, "ann")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_login_page_with_a_provider_passes_axe(browser: Browser, make_console: Maker, scheme: str) -> None:
     console = make_console(oidc__label="Log in with a long name of an identity provider")
     with new_page(browser, color_scheme=scheme, viewport=NARROW) as page:

@@ -32,6 +32,7 @@ def test_plan_is_a_graph_with_rows_pruning_and_the_slowest_node(page: Page) -> N
     expect(titles).to_have_text(["Time", "Read", "Plan", "Log"])
 
 
+@pytest.mark.slow
 def test_keys_move_between_operators_and_zoom(page: Page) -> None:
     shown = profile(page, "SELECT channel, max(order_id + 8) FROM shop.orders GROUP BY channel")
     graph = shown.get_by_role("group", name="Executed plan")
@@ -51,6 +52,7 @@ def test_keys_move_between_operators_and_zoom(page: Page) -> None:
     expect(shown.locator(".plan-text")).to_contain_text(re.compile(r"\n +Scan parquet \(shop.orders; "))
 
 
+@pytest.mark.slow
 def test_cached_result_has_the_plan_of_its_first_run(page: Page) -> None:
     query = "SELECT channel, max(order_id + 9) FROM shop.orders GROUP BY channel"
     profile(page, query)

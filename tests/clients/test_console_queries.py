@@ -99,6 +99,7 @@ def test_queries_are_saved_in_folders_found_renamed_moved_and_deleted(browser: B
         expect(page.get_by_role("heading", name="No saved queries")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_unsaved_changes_have_a_mark(browser: Browser, server: SecureServer) -> None:
     with logged_in(browser, server, "ann") as page:
         save(page, "ROWS 3", "Revenue", "/")
@@ -150,6 +151,7 @@ def test_shared_query_opens_by_its_link_for_whom_it_is_shared_with(browser: Brow
         bob.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 def test_change_of_another_user_is_a_conflict(browser: Browser, server: SecureServer) -> None:
     with logged_in(browser, server, "ann") as ann, logged_in(browser, server, "bob") as bob:
         save(ann, "ROWS 3", "Revenue", "/")
@@ -175,6 +177,7 @@ def test_change_of_another_user_is_a_conflict(browser: Browser, server: SecureSe
         expect(ann.locator(".unsaved")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_unreadable_query_is_named_and_can_be_deleted(browser: Browser, tmp_path: Path, server: SecureServer) -> None:
     store = QueryStore(LocalFiles(str(tmp_path / "catalog/queries")))
     server.engine.saved_queries = SavedQueries(store, server.engine.catalog)

@@ -109,6 +109,7 @@ def test_a_view_has_the_parts_of_views(page: Page) -> None:
     expect(view.get_by_role("tab")).to_have_text(names)
 
 
+@pytest.mark.slow
 def test_many_columns_and_a_long_name_stay_usable(page: Page) -> None:
     view = show(page, LONG_NAME, "Columns")
     expect(view.locator("tbody tr")).to_have_count(200)
@@ -123,6 +124,7 @@ def test_many_columns_and_a_long_name_stay_usable(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 720})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["Columns", "Statistics", "History", "Files", "Properties"])
 def test_parts_fit_a_narrow_screen_without_broken_words(page: Page, part: str) -> None:
     view = show(page, "t", part)

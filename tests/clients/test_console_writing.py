@@ -40,6 +40,7 @@ def test_columns_are_completed_without_an_alias(page: Page) -> None:
     expect(page.locator(".cm-content")).to_have_text("SELECT status FROM shop.orders")
 
 
+@pytest.mark.slow
 def test_tables_of_the_current_schema_are_completed(page: Page) -> None:
     new_tab(page)
     page.keyboard.press("Alt+w")
@@ -60,6 +61,7 @@ def test_functions_are_completed_with_signature_and_help(page: Page) -> None:
     expect(page.locator(".signature-help")).to_have_text("regexp_count(str, regexp)")
 
 
+@pytest.mark.slow
 def test_keywords_follow_the_case_of_the_user(page: Page) -> None:
     completed(page, "", "sel", "", "select")
     completed(page, "", "SEL", "", "SELECT")
@@ -75,6 +77,7 @@ def test_format_can_be_undone(page: Page) -> None:
     expect(lines).to_have_text(["select a,b from t where x=1"])
 
 
+@pytest.mark.slow
 def test_format_highlights_a_syntax_error(server: RealServer, browser: Browser) -> None:
     with opened(browser, f"http://localhost:{server.http_port}/", "status of 400") as page:
         new_tab(page)
@@ -84,6 +87,7 @@ def test_format_highlights_a_syntax_error(server: RealServer, browser: Browser) 
         expect(page.locator(".cm-lintRange-error")).to_have_text("from")
 
 
+@pytest.mark.slow
 def test_snippet_is_filled_in_field_by_field(page: Page) -> None:
     new_tab(page)
     page.keyboard.type("case")

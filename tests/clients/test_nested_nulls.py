@@ -132,6 +132,7 @@ READINGS: list[tuple[Read, Callable[[Value], Any]]] = [
 ]
 
 
+@pytest.mark.diagonals("table", "read", step=2)
 @pytest.mark.parametrize(("read", "shown"), READINGS, ids=[read.__name__ for read, _ in READINGS])
 def test_rows_of_tables(server: RealServer, table: str, read: Read, shown: Callable[[Value], Any]) -> None:
     """Each row alone, whose columns have no children at some depth, and all together."""

@@ -20,7 +20,7 @@ from tests.clients.fix_server import RealServer
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
-ROWS = 300
+ROWS = 120
 PROPERTIES = "TBLPROPERTIES ('delta.autoOptimize.autoCompact' = 'true')"
 
 

@@ -195,7 +195,7 @@ CLIENTS = {
 }
 
 
-@pytest.mark.parametrize("client", some(CLIENTS, ("pyhive asynchronous", "http", "beeline")))
+@pytest.mark.parametrize("client", some(CLIENTS, ("pyhive asynchronous", "http")))
 def test_a_client_that_is_killed_leaves_nothing_running(server: RealServer, client: str) -> None:
     assert eventually(lambda: processors_used(server.process) < IDLE)
     command = [part.replace("{thrift}", str(server.thrift_port)) for part in CLIENTS[client]]

@@ -282,6 +282,7 @@ def tool(member: Member, name: str, **arguments: object) -> Any:
     return member.call("POST", "/api/2.0/mcp/sql", message)["result"]["structuredContent"]
 
 
+@pytest.mark.slow
 def test_any_gateway_polls_a_statement_of_mcp(gateways: tuple[Member, Member]) -> None:
     first, second = gateways
     slow = "SELECT count(*) FROM range(3000000) WHERE length(sha2(CAST(id AS STRING), 512)) > 0"

@@ -512,6 +512,7 @@ def test_upload_that_begins_in_parts_is_recorded_once(server: Volumes) -> None:
     assert recorded(server, "/begun") == expected
 
 
+@pytest.mark.diagonals("kind", "is_folder", step=2)
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
 @pytest.mark.parametrize("is_folder", [True, False])
 def test_queries_show_paths_in_the_volume_only(server: Volumes, kind: str, is_folder: bool) -> None:

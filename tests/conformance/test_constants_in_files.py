@@ -98,6 +98,7 @@ def readers(lake: Path, spark_driver: SparkDriver) -> Iterator[Readers]:
 
 
 @pytest.mark.diagonals("in_files", "path", step=2)
+@pytest.mark.diagonals("in_files", "path", step=3)
 @pytest.mark.parametrize("path", READ_PATHS)
 @pytest.mark.parametrize("in_files", IN_FILES)
 def test_values_of_partition_columns_come_from_the_log(readers: Readers, lake: Path, in_files: str, path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -36,10 +37,17 @@ def sources(folder: Path) -> Path:
     return folder
 
 
-def test_jar_has_the_classes_and_the_stamp_of_its_sources(tmp_path: Path) -> None:
-    folder = sources(tmp_path / "java")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the jar of :func:`sources`, which no test changes."""
+    folder = sources(tmp_path_factory.mktemp("built") / "java")
     jar = folder / "build" / "gateway.jar"
     build_java(folder, jar)
+    return jar
+
+
+def test_jar_has_the_classes_and_the_stamp_of_its_sources(built: Path) -> None:
+    jar, folder = built, built.parent.parent
     assert zipfile.ZipFile(jar).namelist() == [
         "META-INF/MANIFEST.MF",
         STAMP,
@@ -52,17 +60,15 @@ def test_jar_has_the_classes_and_the_stamp_of_its_sources(tmp_path: Path) -> Non
     assert [file.name for file in jar.parent.iterdir()] == ["gateway.jar"]
 
 
-def test_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
-    jars = [tmp_path / name / "gateway.jar" for name in ("one", "two")]
-    for jar in jars:
-        build_java(sources(jar.parent), jar)
-    assert jars[0].read_bytes() == jars[1].read_bytes()
-
-
-def test_jar_is_built_again_only_for_other_sources(tmp_path: Path) -> None:
-    folder = sources(tmp_path / "java")
+def test_same_sources_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
     jar = tmp_path / "gateway.jar"
-    build_java(folder, jar)
+    build_java(sources(tmp_path / "java"), jar)
+    assert jar.read_bytes() == built.read_bytes()
+
+
+def test_jar_is_built_again_only_for_other_sources(built: Path, tmp_path: Path) -> None:
+    folder = sources(tmp_path / "java")
+    jar = Path(shutil.copy(built, tmp_path))
     before = jar.stat().st_mtime_ns
     build_java(folder, jar)
     assert jar.stat().st_mtime_ns == before
@@ -71,10 +77,9 @@ def test_jar_is_built_again_only_for_other_sources(tmp_path: Path) -> None:
     assert "sample/Second.class" not in zipfile.ZipFile(jar).namelist()
 
 
-def test_error_of_the_compiler_ends_the_build_and_keeps_the_jar(tmp_path: Path) -> None:
+def test_error_of_the_compiler_ends_the_build_and_keeps_the_jar(built: Path, tmp_path: Path) -> None:
     folder = sources(tmp_path / "java")
-    jar = tmp_path / "gateway.jar"
-    build_java(folder, jar)
+    jar = Path(shutil.copy(built, tmp_path))
     before = jar.read_bytes()
     (folder / "Second.java").write_text("package sample;\n\nclass Second { int number = no; }\n")
     with pytest.raises(SystemExit, match=f"javac could not compile the Java classes in {folder}"):

@@ -35,6 +35,12 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
     opened.close()
 
 
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shortens the pauses that give other writers an attempt, for tests in which one commits before each of ours."""
+    monkeypatch.setattr("engine.concurrency.commit_run.PAUSE_S_MAX", 0.1)
+
+
 @pytest.fixture(scope="module")
 def planning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlanningLake]:
     lake = PlanningLake(tmp_path_factory.mktemp("a lake of logs"))

@@ -20,7 +20,7 @@ from engine.runtime.request import StatementRequest
 # A task writes one row, 0, immediately, and then needs a second or more. Without the hint, small results are shuffled
 # first and written at the end.
 SLOW = (
-    "SELECT /*+ COALESCE(2) */ id FROM range(0, 100000, 1, 2) "
+    "SELECT /*+ COALESCE(2) */ id FROM range(0, 50000, 1, 2) "
     "WHERE id = 0 OR length(repeat(sha2(string(id), 512), 60)) < 1"
 )
 

@@ -166,6 +166,7 @@ UNLIKE = [
 ]
 
 
+@pytest.mark.diagonals("format_", "expected", step=2)
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize(("type_", "old", "given", "clauses", "evolved", "expected"), EVOLVED)
 def test_structs_take_the_fields_of_the_source(

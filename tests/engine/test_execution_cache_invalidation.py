@@ -205,17 +205,17 @@ SLOW = "aggregate(sequence(1, 20000), 0L, (a, x) -> a + x) > 0"
 
 
 def test_cached_execution_can_be_cancelled(session: LakeSession) -> None:
-    run(session, "CREATE TABLE long AS SELECT id AS a FROM range(0, 800, 1, 1)")
+    run(session, "CREATE TABLE long AS SELECT id AS a FROM range(0, 300, 1, 1)")
     text = f"SELECT count(*) FROM long WHERE {SLOW}"
     assert ensure_same(session, text)
     for _ in range(2):
         cancel = CancelToken()
-        timer = threading.Timer(0.3, cancel.cancel)
+        timer = threading.Timer(0.1, cancel.cancel)
         timer.start()
         with pytest.raises(StatementCancelled):
             list(session.execute(text, StatementRequest(identity=ANN, cancel=cancel)).batches())
         timer.join()
-    assert run_query(session, text)[0] == [(800,)]
+    assert run_query(session, text)[0] == [(300,)]
     assert ensure_same(session, text)
 
 

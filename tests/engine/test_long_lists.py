@@ -119,8 +119,14 @@ def answer(session: LakeSession, text: str) -> object:
     return sorted(map(str, found.to_pylist()))
 
 
-@pytest.mark.parametrize("is_ansi", [True, False])
-@pytest.mark.parametrize("case", CONDITIONS)
+@pytest.mark.parametrize(
+    ("case", "is_ansi"),
+    [
+        pytest.param(case, is_ansi, marks=() if is_ansi or DAYS not in CONDITIONS[case] else pytest.mark.slow)
+        for case in CONDITIONS
+        for is_ansi in (True, False)
+    ],
+)
 def test_a_long_list_means_what_it_says(kinds: LakeSession, case: str, is_ansi: bool) -> None:
     run(kinds, f"SET spark.sql.ansi.enabled = {str(is_ansi).lower()}")
     condition = CONDITIONS[case]

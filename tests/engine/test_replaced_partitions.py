@@ -22,7 +22,7 @@ from engine.runtime.identity import Identity
 from engine.tables.operations import CommitDescription, TableOperation
 from tests.engine.lake_sessions import rows, run
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("run_once")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("run_once", "short_pauses")]
 
 DYNAMIC = "SET spark.sql.sources.partitionOverwriteMode = dynamic"
 

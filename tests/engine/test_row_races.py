@@ -20,7 +20,7 @@ from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import rows, run
 from tests.samples import with_slow
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("short_pauses")]
 
 BOTH, APPEND, DELETE_READ = "both", "DELTA_CONCURRENT_APPEND", "DELTA_CONCURRENT_DELETE_READ"
 UPSERT = (

@@ -172,6 +172,7 @@ def made(session: LakeSession, name: str, type_: str, old: str | None, format_: 
         run(session, f"INSERT INTO {name} VALUES (1, {old})")
 
 
+@pytest.mark.diagonals("format_", "statement", step=2)
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize(("type_", "old", "statement", "expected"), ASSIGNED)
 def test_assigned_fields_match_by_name(
@@ -199,6 +200,7 @@ def test_assigned_fields_match_by_name_with_deletion_vectors(
     assert values(session, "t") == "[[10, 20], [10, 20]]"
 
 
+@pytest.mark.diagonals("format_", "statement", step=2)
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize(("type_", "statement", "condition", "named"), UNLIKE)
 def test_assigned_struct_with_other_fields_is_rejected(

@@ -11,13 +11,15 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from catalog.errors import SqlError
+from gateway.configuration.loader import load_config
 from tests.gateway.http.conftest import STATEMENTS, eventually
-from tests.samples import with_slow
 from tests.server_process import START_S, ServerProcess
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
@@ -49,11 +51,34 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]
     """
     folder = tmp_path_factory.mktemp("served")
     (folder / "lake").mkdir()
-    process = ServerProcess(folder, str(folder / "lake"), GATEWAY_SERVER_DRAIN_DEADLINE_S="200")
-    yield process
-    if process.popen.poll() is None:
-        process.popen.kill()
-    process.end()
+    with started(folder, 0o022, GATEWAY_SERVER_DRAIN_DEADLINE_S="200") as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """Yields a server with a JSON log and another umask than the inherited one."""
+    folder = tmp_path_factory.mktemp("set")
+    with started(folder, 0o077, "--log-format", "json", GATEWAY_LAKE_UMASK="0022") as process:
+        yield process
+
+
+@contextmanager
+def started(folder: Path, umask: int, *arguments: str, **environment: str) -> Iterator[ServerProcess]:
+    """Yields a server over an empty lake, which inherits `umask`; its catalog is `folder/catalog`."""
+    before = os.umask(umask)
+    try:
+        (folder / "lake").mkdir(exist_ok=True)
+        environment["GATEWAY_LAKE_CATALOG_FOLDER"] = str(folder / "catalog")
+        process = ServerProcess(folder, *arguments, str(folder / "lake"), **environment)
+    finally:
+        os.umask(before)
+    try:
+        yield process
+    finally:
+        if process.popen.poll() is None:
+            process.popen.kill()
+        process.end()
 
 
 def submit(ports: dict[str, int], text: str, wait: str = "50s") -> dict[str, Any]:
@@ -91,6 +116,10 @@ def status_of(url: str, body: bytes | None = None) -> int:
             return int(response.status)
     except urllib.error.HTTPError as error:
         return error.code
+
+
+def test_files_have_the_modes_of_the_inherited_umask_without_those_of_others(running: ServerProcess) -> None:
+    ensure_modes(running, "0640", "0750")
 
 
 def test_a_server_says_how_to_connect_serves_and_drains(running: ServerProcess) -> None:
@@ -174,18 +203,6 @@ def test_start_messages_as_json(start: Any) -> None:
     assert said["level"] == "ERROR" and said["message"].startswith("delta-gateway: [LAKE_NOT_FOUND]")
 
 
-def test_json_log_consists_of_records(start: Any) -> None:
-    process = start(LAKE, "--log-format", "json")
-    ports = process.ports()
-    address = f"http://127.0.0.1:{ports['http']}"
-    assert eventually(lambda: address in process.output)
-    process.popen.send_signal(signal.SIGTERM)
-    assert process.end() == 0
-    messages = [json.loads(line)["message"] for line in process.output.splitlines()]
-    (line,) = [message for message in messages if address in message]
-    assert f"lake: no tables; console and HTTP {address}, Thrift 127.0.0.1:{ports['thrift']}" in line
-
-
 def test_a_taken_port_is_named_at_once(start: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -219,44 +236,46 @@ def modes(folder: Path) -> dict[str, set[str]]:
     return found
 
 
+def ensure_modes(process: ServerProcess, files: str, folders: str) -> None:
+    """Checks the modes of a new schema's files; the catalog is the server's alone in any case."""
+    ports, folder = process.ports(), process.port_file.parent
+    for text in STATEMENTS_THAT_WRITE:
+        answer = submit(ports, text)
+        assert answer["status"]["state"] == "SUCCEEDED", answer
+    assert modes(folder / "lake" / "s") == {"files": {files}, "folders": {folders}}
+    assert modes(folder / "catalog") == {"files": {"0600"}, "folders": {"0700"}}
+
+
+def test_files_have_the_modes_of_the_setting(configured: ServerProcess) -> None:
+    ensure_modes(configured, "0644", "0755")
+
+
+def test_json_log_consists_of_records(configured: ServerProcess) -> None:
+    """And is the last to use that server."""
+    process, ports = configured, configured.ports()
+    address = f"http://127.0.0.1:{ports['http']}"
+    assert eventually(lambda: address in process.output)
+    process.popen.send_signal(signal.SIGTERM)
+    assert process.end() == 0
+    messages = [json.loads(line)["message"] for line in process.output.splitlines()]
+    (line,) = [message for message in messages if address in message]
+    assert f"lake: no tables; console and HTTP {address}, Thrift 127.0.0.1:{ports['thrift']}" in line
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("inherited", "setting", "files", "folders"),
-    with_slow(
-        [
-            (0o022, "", "0640", "0750"),
-            (0o077, "", "0600", "0700"),
-            (0o077, "0027", "0640", "0750"),
-            (0o022, "0077", "0600", "0700"),
-            (0o077, "0022", "0644", "0755"),
-        ],
-        slow=(1, 2, 3),
-    ),
+    [(0o077, "", "0600", "0700"), (0o077, "0027", "0640", "0750"), (0o022, "0077", "0600", "0700")],
 )
-def test_files_have_the_modes_of_the_setting(
+def test_files_have_the_modes_of_both_umasks(
     tmp_path: Path, inherited: int, setting: str, files: str, folders: str
 ) -> None:
-    """The catalog is the server's alone in any case."""
-    lake, catalog = tmp_path / "lake", tmp_path / "catalog"
-    before = os.umask(inherited)
-    try:
-        lake.mkdir()
-        environment = {"GATEWAY_LAKE_UMASK": setting} if setting else {}
-        process = ServerProcess(tmp_path, str(lake), GATEWAY_LAKE_CATALOG_FOLDER=str(catalog), **environment)
-    finally:
-        os.umask(before)
-    try:
-        ports = process.ports()
-        for text in STATEMENTS_THAT_WRITE:
-            answer = submit(ports, text)
-            assert answer["status"]["state"] == "SUCCEEDED", answer
-        assert modes(lake / "s") == {"files": {files}, "folders": {folders}}
-        assert modes(catalog) == {"files": {"0600"}, "folders": {"0700"}}
-    finally:
-        process.popen.terminate()
-        process.end()
+    with started(tmp_path, inherited, **({"GATEWAY_LAKE_UMASK": setting} if setting else {})) as process:
+        ensure_modes(process, files, folders)
 
 
 @pytest.mark.parametrize("setting", ["27", "0727", "0028", "rw", "00027"])
-def test_invalid_umask(start: Any, setting: str) -> None:
-    process = start(LAKE, GATEWAY_LAKE_UMASK=setting)
-    assert process.end() == 2 and "lake.umask" in process.output
+def test_invalid_umask(setting: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        load_config(None, {"GATEWAY_LAKE_UMASK": setting}, {})
+    assert caught.value.condition == "CONFIG_INVALID_VALUE" and "lake.umask" in caught.value.full_message

@@ -69,6 +69,7 @@ class State:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # see `tests.rest.s3_server`
     state: State
 
     def log_message(self, format: str, *args: object) -> None:

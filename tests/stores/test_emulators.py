@@ -48,6 +48,7 @@ class GoogleProxy(BaseHTTPRequestHandler):
     """Forwards requests to the emulator, and issues tokens."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # see `tests.rest.s3_server`
     emulator_port = 0
 
     def _forward(self) -> None:

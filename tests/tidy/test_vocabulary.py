@@ -15,6 +15,7 @@ import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 
 import pytest
@@ -92,16 +93,37 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
                     yield statement.value.value
 
 
+@dataclass
+class Words:
+    """The docstrings and comments of all modules, and each name with a module that has it."""
+
+    docstrings: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def prose(self) -> str:
+        return "\n".join((*self.docstrings, *self.comments))
+
+    def add(self, path: str, text: str) -> None:
+        """Reads a module."""
+        self.docstrings += docstrings(ast.parse(text))
+        names = set(path.removesuffix(".py").split("/"))
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                self.comments.append(token.string)
+            elif token.type == tokenize.NAME and not keyword.iskeyword(token.string):
+                names.add(token.string)
+        self.names |= dict.fromkeys(names, path)
+
+
 @cache
-def python_prose() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the docstrings and the comments of all modules."""
-    found: list[str] = []
-    comments: list[str] = []
-    for _, text in python_files():
-        found += docstrings(ast.parse(text))
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        comments += (token.string for token in tokens if token.type == tokenize.COMMENT)
-    return tuple(found), tuple(comments)
+def python_words() -> Words:
+    """Returns the words of all modules, which takes longer than every check of them."""
+    words = Words()
+    for path, text in python_files():
+        words.add(path, text)
+    return words
 
 
 def documents() -> str:
@@ -138,8 +160,7 @@ def rates(text: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_docstrings_and_comments_stay_within_the_budget(budget: str) -> None:
-    found, comments = python_prose()
-    assert rates("\n".join((*found, *comments)))[budget] <= BUDGETS[budget][1]
+    assert rates(python_words().prose)[budget] <= BUDGETS[budget][1]
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -153,7 +174,7 @@ def test_documentation_stays_within_the_budget(budget: str) -> None:
 
 
 def test_docstrings_begin_with_their_subject() -> None:
-    found, _ = python_prose()
+    found = python_words().docstrings
     openings = [text for text in found if OPENINGS.match(text.strip())]
     assert len(openings) <= OPENINGS_MAX * len(found), openings[:20]
 
@@ -183,14 +204,7 @@ def is_replaced(name: str) -> bool:
 
 
 def test_names_have_the_terms_of_the_field() -> None:
-    wrong: dict[str, str] = {}
-    for path, text in python_files():
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        names = {
-            token.string for token in tokens if token.type == tokenize.NAME and not keyword.iskeyword(token.string)
-        }
-        modules = set(path.removesuffix(".py").split("/"))
-        wrong |= {name: path for name in names | modules if is_replaced(name)}
+    wrong = {name: path for name, path in python_words().names.items() if is_replaced(name)}
     assert wrong == {}
 
 

@@ -36,6 +36,7 @@ STATEMENTS: list[tuple[str, list[tuple[int, str | None]]]] = [
 ]
 
 
+@pytest.mark.diagonals("mode", "type_", "format_", step=2)
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 @pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
 @pytest.mark.parametrize("format_", ["iceberg", "delta"])

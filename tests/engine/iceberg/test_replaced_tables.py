@@ -33,6 +33,7 @@ def _metadata(lake: Path, name: str) -> dict[str, Any]:
     return value
 
 
+@pytest.mark.diagonals("case", "version", step=3)
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("case", CASES)
 def test_replaced_table_is_read_by_all(session: LakeSession, lake: Path, case: str, version: int) -> None:

@@ -15,6 +15,7 @@ from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.iceberg.test_row_changes import MODES, newest_metadata
 from tests.engine.iceberg.writing.commits import commit, entries, staged
 from tests.engine.lake_sessions import refuse, rows, run
+from tests.samples import with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -75,7 +76,8 @@ def read_alike(session: LakeSession, lake: Path, name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("number", "mode"), [*((number, "copy-on-write") for number in range(len(SHAPES))), (1, "merge-on-read")]
+    ("number", "mode"),
+    with_slow([*((number, "copy-on-write") for number in range(len(SHAPES))), (1, "merge-on-read")], slow=(1, 2, 5)),
 )
 def test_statements_write_structs_with_required_fields(
     session: LakeSession, lake: Path, number: int, mode: str

@@ -21,7 +21,7 @@ def tables(engine: LakeEngine, lake: Path) -> Iterator[LakeSession]:
     run(
         session,
         "CREATE TABLE wide AS SELECT id % 70000 AS k, sha2(CAST(id AS STRING), 256) AS pad, uuid() AS a, uuid() AS b"
-        " FROM range(600000)",
+        " FROM range(200000)",
     )
     run(session, "CREATE TABLE narrow AS SELECT id % 60000 AS k, id % 10 AS n, 'x' AS rest FROM range(1600000)")
     yield session

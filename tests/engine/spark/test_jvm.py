@@ -168,7 +168,7 @@ def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
-        ("spark.sql.ansi.enabled", "maybe", "It should be a/an 'boolean' value."),
+        pytest.param("spark.sql.ansi.enabled", "maybe", "It should be a/an 'boolean' value.", marks=pytest.mark.slow),
         ("spark.gateway.optimizer.pointLookups.enabled", "1", "It should be a/an 'boolean' value."),
         ("spark.ui.port", "abc", "It should be a/an 'int' value."),
         ("spark.memory.fraction", "x", 'Illegal value for config key spark.memory.fraction: For input string: "x"'),

@@ -223,6 +223,7 @@ SMALL_WRITES = (
 )
 
 
+@pytest.mark.diagonals("text", "order", step=2)
 @pytest.mark.parametrize(("text", "is_one_job"), SMALL_WRITES, ids=[text for text, _ in SMALL_WRITES])
 @pytest.mark.parametrize("order", ["", "TBLPROPERTIES ('delta.targetFileSize' = '1kb')"], ids=["", "small files"])
 def test_small_writes_are_one_task_s(small: LakeSession, text: str, is_one_job: bool, order: str) -> None:
@@ -253,6 +254,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.diagonals("text", "clause", step=3)
 @pytest.mark.parametrize("text", CHANGES)
 @pytest.mark.parametrize("clause", ["", "USING iceberg", "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"])
 def test_small_changes_take_fewer_jobs(small: LakeSession, text: str, clause: str) -> None:

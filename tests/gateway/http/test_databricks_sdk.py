@@ -161,6 +161,7 @@ def chunk_path(response: StatementResponse, index: int) -> str:
     return f"/api/2.0/sql/statements/{response.statement_id}/result/chunks/{index}"
 
 
+@pytest.mark.diagonals("wait", "format_", step=2)
 @pytest.mark.parametrize("wait", WAITS, ids=str)
 @pytest.mark.parametrize(("disposition", "format_"), FORMS, ids=lambda each: each.value)
 def test_a_script_of_every_call(

@@ -238,13 +238,13 @@ def test_fetches_continue_after_the_last_row_that_was_sent(
     session = open_session(process.thrift())
     operation, got = execute(process.thrift(), session, "ROWS 5000"), list[int]()
     while True:
-        page = cells(fetch(process.thrift(), operation, 700))
+        page = cells(fetch(process.thrift(), operation, 1300))
         if not page[0]:
             break
         got += page[0]
         process = killed_and_restarted(process, memory=memory)
     assert got == list(range(5000))
-    assert cells(fetch(process.thrift(), operation, 700, t.TFetchOrientation.FETCH_FIRST))[0] == list(range(700))
+    assert cells(fetch(process.thrift(), operation, 1300, t.TFetchOrientation.FETCH_FIRST))[0] == list(range(1300))
     process.stop()
 
 

@@ -31,6 +31,12 @@ def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Maker]:
         yield build
 
 
+# Tests whose records differ between the two by their storage alone; `test_remote_folder.py` has that of the store.
+on_disk = pytest.mark.parametrize(
+    "start", ["disk", pytest.param("object store", marks=pytest.mark.slow)], indirect=True
+)
+
+
 def test_another_gateway_serves_a_statement_with_its_rows_and_closes_it(start: Maker) -> None:
     first, second = start(), start()
     done = first.submit("ROWS 2500")
@@ -54,6 +60,7 @@ def test_statements_in_another_gateways_session_run_there(start: Maker) -> None:
     assert first.call("GET", f"{SESSIONS}/{session['session_id']}")[0] == 404
 
 
+@on_disk
 def test_a_running_statement_is_cancelled_through_another_gateway(start: Maker) -> None:
     first, second = start(), start()
     running = first.submit("SLEEP 60", wait="0s")
@@ -69,6 +76,7 @@ def test_unknown_ids_are_unknown_at_each_gateway(start: Maker) -> None:
         assert gateway.call("GET", f"{STATEMENTS}/nonsense")[0] == 404
 
 
+@on_disk
 def test_links_to_results_are_valid_at_each_gateway_and_after_a_take_over(start: Maker) -> None:
     first, second = start(), start()
     done = first.submit("ROWS 10", disposition="EXTERNAL_LINKS", format="JSON_ARRAY")
@@ -111,6 +119,7 @@ def test_a_later_take_over_leaves_results_of_an_earlier_one(start: Maker) -> Non
     assert not third.engine.runs
 
 
+@on_disk
 def test_gateways_count_each_others_statements_by_group(start: Maker, tmp_path: Path) -> None:
     file = tmp_path / "gateway.toml"
     file.write_text('[[admission.groups]]\nname = "all"\nmembers = ["*"]\nrunning_max = 2\n')
@@ -129,6 +138,7 @@ def test_gateways_count_each_others_statements_by_group(start: Maker, tmp_path: 
         second.call("POST", f"{STATEMENTS}/{statement['statement_id']}/cancel")
 
 
+@on_disk
 def test_each_gateway_lists_statements_and_sessions_of_all(start: Maker) -> None:
     first, second = start(), start()
     session = first.call("POST", SESSIONS, {})[1]["session_id"]
@@ -209,6 +219,7 @@ def test_thrift_calls_are_forwarded_for_handles_of_another_gateway(start: Maker)
         assert two.CloseSession(t.TCloseSessionReq(other)).status.statusCode == OK
 
 
+@on_disk
 def test_drain_hands_a_waiting_request_over_with_its_statement(start: Maker) -> None:
     first, second = start(server__drain_deadline_s=0.2), start()
     done = first.submit("SELECT 1")
@@ -223,6 +234,7 @@ def test_drain_hands_a_waiting_request_over_with_its_statement(start: Maker) -> 
     assert second.poll(done) == done
 
 
+@on_disk
 def test_statement_that_begins_during_a_drain_runs_at_the_next_owner(start: Maker) -> None:
     """Its call waits until the running statements have ended, and is answered before its connection ends."""
     first, second = start(), start()
