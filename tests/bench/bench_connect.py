@@ -3,8 +3,9 @@
 `SELECT 1` by one and by many connections, large results and a loopback copy of the same Arrow stream, a DataFrame
 pipeline over files that both servers read, and the live heap before and after many statements.
 
-Run `python -m tests.bench.bench_connect [--rows 1000000] [--connections 64] [--runs 20] [--statements 10000]`. All
-servers run on this machine, and the clients alternate between them; prints medians and their ratio (ours over stock).
+Run `python -m tests.bench.bench_connect [--rows 1000000] [--connections 64] [--runs 20] [--statements 10000] [--heap]`.
+All servers run on this machine, and the clients alternate between them; prints medians and their ratio (ours over
+stock).
 """
 
 from __future__ import annotations
@@ -168,11 +169,11 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--statements", type=int, default=10_000)
+    parser.add_argument("--heap", action="store_true", help="measure only the live heap of this gateway")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, ExitStack() as opened:
         folder = Path(name)
         (folder / "lake").mkdir()
-        stock = opened.enter_context(stock_connect_server(folder))
         attach = '{"spark.driver.extraJavaOptions" = "-XX:-DisableAttachMechanism"}'  # for jcmd
         settings = {"GATEWAY_SPARK_DRIVER_MEMORY": "1500m", "GATEWAY_SPARK_CONF": attach}
         settings |= {"GATEWAY_SERVER_CONNECT_PORT": "0", "GATEWAY_LAKE_ALLOWED_ROOTS": f'["{folder}"]'}
@@ -180,6 +181,10 @@ def main() -> None:
         opened.callback(server.end)
         opened.callback(server.popen.terminate)
         ports = server.ports()
+        if options.heap:
+            compare_heaps(options.statements, {"ours": ports["connect"]}, {"ours": server.jvms()[0]})
+            return
+        stock = opened.enter_context(stock_connect_server(folder))
         both = {"ours": ports["connect"], "stock": stock.port}
         for connections in (1, options.connections):
             compare_load(connections, options.runs, {**both, "HiveServer2": ports["thrift"]})
