@@ -24,7 +24,7 @@ from tests.clients.http_client import HttpClient
 from tests.gateway.http.conftest import eventually
 from tests.server_process import ServerProcess
 
-pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
 READ = "SELECT count(sha2(cast(id AS string), 256)) FROM range(20000000)"
@@ -201,7 +201,11 @@ def test_task_that_nothing_stops_costs_others_no_statement(process: ServerProces
     """One of two slots is blocked; the others' statements are running when Spark is restarted."""
     http.run("CREATE TABLE target (id BIGINT)")
     before, restarts = java(process), metric(http, "gateway_spark_restarts_total")
+    assert eventually(lambda: metric(http, "gateway_spark_tasks_running") == 0)
     stuck = running(http, UNSTOPPABLE)
+    # While it is planned, it can still be canceled, and a task has to compile its code first.
+    assert eventually(lambda: metric(http, "gateway_spark_tasks_running") == 1)
+    time.sleep(2)
     http.ask("POST", f"/statements/{stuck['statement_id']}/cancel", {})
     assert http.wait(stuck)["status"]["state"] == "CANCELED"
     read = running(http.session(), "SELECT count(sha2(cast(id AS string), 256)) FROM range(80000000)")
