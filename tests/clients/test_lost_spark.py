@@ -77,9 +77,10 @@ def status(http: HttpClient, path: str) -> int:
 
 
 def metric(http: HttpClient, name: str) -> float:
+    """Returns NaN for a metric of Spark before its first heartbeat."""
     with urllib.request.urlopen(f"http://127.0.0.1:{http.port}/metrics", timeout=60) as response:
         lines = response.read().decode().splitlines()
-    return float(next(line for line in lines if line.startswith(f"{name} ")).split()[1])
+    return float(next((line for line in lines if line.startswith(f"{name} ")), f"{name} nan").split()[1])
 
 
 def cell(answer: dict[str, Any]) -> Any:
