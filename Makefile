@@ -73,7 +73,7 @@ test-rules: $(VENV)/.installed-test $(VENV)/.prepared ## compare answers with th
 test-slow: $(VENV)/.installed-test $(addsuffix /.installed,$(S3A_ORACLE) .oracle-gcs .oracle-azure) $(HDFS_ORACLE)/minicluster.jar helm minio ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
 
-test-clients: $(VENV)/.installed-test $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
+test-clients: $(VENV)/.installed-test $(VENV)/.prepared chromium minio ## run all tests with real clients, and clients' own suites of SUITES=folder
 	@bash deploy/ensure-maven.sh
 	$(RUN) tests.clients.all_clients $(if $(SUITES),"$(SUITES)") -- $(TEST_ARGS)
 

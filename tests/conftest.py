@@ -73,7 +73,7 @@ _REASONS = {
     "console": "in a browser were left out: no Chromium (apt-get install chromium), or no console (make install).",
     "node": "of the console's source were left out: its packages are fetched when it is built (make install).",
     "mounts": "on disks that are read-only or full were left out: mounting a file system is not permitted here.",
-    "minio": "with MinIO were left out: it is built by make test-slow, where Go is installed.",
+    "minio": "with MinIO were left out: make test-slow and make test-clients build it, where Go is installed.",
     "helm": "of the Helm chart were left out: Helm is built by make helm, where Go is installed.",
     "go": "of Go's drivers were left out: no Go (apt-get install golang).",
     "google": "with the emulator of Google's store were left out: they need Go, and root's right to port 443.",

@@ -2,8 +2,9 @@
 
 Run `python -m tests.bench.bench_bulk [--values 100000] [--rows 10000] [--singles 2000]`. Three parts, each on a fresh
 table on the local disk: statements with `--values` values in IN; `--rows` VALUES rows in one INSERT, with or without
-constraints, generated and identity columns and a default; and `--singles` rows by `executemany`, which sends a
-statement for each. For the last, prints each quarter's rate, and Python's and Java's processor time per statement.
+constraints, generated and identity columns and a default; and `--singles` rows by `executemany`, and by a prepared
+statement of Hive's JDBC driver, which send a statement for each. For the last, prints each quarter's rate, and Python's
+and Java's processor time per statement.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 from databricks import sql
 from pyhive import hive
 
+from tests.bench.jdbc import Jdbc, jdbc
 from tests.server_process import ServerProcess
 
 COLUMNS = "id BIGINT, name STRING, d DOUBLE, day DATE, ok BOOLEAN"
@@ -108,6 +110,18 @@ def measure_singles(server: Server, cursor: Any, client: str, count: int) -> Non
     assert cursor.fetchall()[0][0] == count
 
 
+def measure_prepared(server: Server, jvm: Jdbc, cursor: Any, count: int) -> None:
+    """Runs `count` prepared statements of Hive's JDBC driver; `cursor` checks the rows."""
+    cursor.execute(f"CREATE TABLE singles_jdbc ({COLUMNS})")
+    connection = jvm.connect(server.ports["thrift"])
+    for first in range(0, count, count // 4):
+        work = partial(jvm.insert, connection, first, count // 4, "INSERT INTO singles_jdbc VALUES (?, ?, ?, ?, ?)")
+        timed(server, f"INSERT of hive-jdbc, rows {first} to {first + count // 4}", work, count // 4)
+    connection.close()
+    cursor.execute("SELECT count(DISTINCT id) FROM singles_jdbc")
+    assert cursor.fetchall()[0][0] == count
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--values", type=int, default=100_000)
@@ -128,6 +142,7 @@ def main() -> None:
         stack.callback(databricks.close)
         measure_singles(server, connection.cursor(), "pyhive", arguments.singles)
         measure_singles(server, databricks.cursor(), "databricks", arguments.singles)
+        measure_prepared(server, stack.enter_context(jdbc()), connection.cursor(), arguments.singles)
         measure_lists(server, connection.cursor(), arguments.values)
         measure_rows(server, connection.cursor(), arguments.rows)
 

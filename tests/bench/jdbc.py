@@ -18,13 +18,19 @@ package bench;
 
 public class Jdbc implements java.util.function.BiFunction {
   /** A connection and a query give the number of rows; a URL and "connections runs query" the times as JSON; lines
-   *  before the query are statements that each connection runs first. Nothing gives the process, as "id@host". */
+   *  before the query are statements that each connection runs first. A connection and "first rows INSERT" run a
+   *  prepared INSERT for each row. Nothing gives the process, as "id@host". */
   public Object apply(Object target, Object asked) {
     try {
       if (target == null) return java.lang.management.ManagementFactory.getRuntimeMXBean().getName();
       String text = (String) asked;
-      if (target instanceof java.sql.Connection) return Long.valueOf(read((java.sql.Connection) target, text));
       String[] parts = text.split(" ", 3);
+      if (target instanceof java.sql.Connection) {
+        java.sql.Connection connection = (java.sql.Connection) target;
+        if (!Character.isDigit(text.charAt(0))) return Long.valueOf(read(connection, text));
+        insert(connection, Integer.parseInt(parts[0]), Integer.parseInt(parts[1]), parts[2]);
+        return null;
+      }
       return load((String) target, Integer.parseInt(parts[0]), Integer.parseInt(parts[1]), parts[2]);
     } catch (Exception failure) {
       throw new IllegalStateException(failure);
@@ -44,6 +50,19 @@ public class Jdbc implements java.util.function.BiFunction {
     rows.close();
     statement.close();
     return count;
+  }
+
+  static void insert(java.sql.Connection connection, int first, int rows, String text) throws Exception {
+    java.sql.PreparedStatement statement = connection.prepareStatement(text);
+    for (int id = first; id < first + rows; id++) {
+      statement.setLong(1, id);
+      statement.setString(2, "name " + id);
+      statement.setDouble(3, id + 0.5);
+      statement.setString(4, "2024-01-01");
+      statement.setBoolean(5, true);
+      statement.executeUpdate();
+    }
+    statement.close();
   }
 
   static String load(String url, int connections, int runs, String text) throws Exception {
@@ -113,6 +132,10 @@ class Jdbc:
     def read(self, connection: Any, text: str) -> int:
         """Returns the number of rows, after reading every cell."""
         return int(self._run.apply(connection, text))
+
+    def insert(self, connection: Any, first: int, rows: int, text: str) -> None:
+        """Runs a prepared INSERT of `bench_bulk`'s five columns for each row: the driver has no batches."""
+        self._run.apply(connection, f"{first} {rows} {text}")
 
     def busy_s(self) -> float:
         """Processor time that the JVM has used, in which the driver's is."""

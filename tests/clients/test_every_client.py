@@ -233,7 +233,9 @@ def test_a_parameter(client: Client) -> None:
     assert first(client, "SELECT count(*) FROM shop.orders WHERE order_id < {n}", 5) == ["4"]
 
 
+@pytest.mark.timeout(1500)
 def test_a_million_rows(client: Client) -> None:
+    """Hive's driver 2.3 sends a request for the state before each row: a million requests, also over HTTP and TLS."""
     assert client.million() == (1_000_000, 499_999_500_000)
 
 

@@ -24,7 +24,7 @@ from tests.clients.http_client import HttpClient
 from tests.gateway.http.conftest import eventually
 from tests.server_process import ServerProcess
 
-pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
 READ = "SELECT count(sha2(cast(id AS string), 256)) FROM range(20000000)"
@@ -77,9 +77,10 @@ def status(http: HttpClient, path: str) -> int:
 
 
 def metric(http: HttpClient, name: str) -> float:
+    """Returns NaN for a metric of Spark before its first heartbeat."""
     with urllib.request.urlopen(f"http://127.0.0.1:{http.port}/metrics", timeout=60) as response:
         lines = response.read().decode().splitlines()
-    return float(next(line for line in lines if line.startswith(f"{name} ")).split()[1])
+    return float(next((line for line in lines if line.startswith(f"{name} ")), f"{name} nan").split()[1])
 
 
 def cell(answer: dict[str, Any]) -> Any:
@@ -201,7 +202,11 @@ def test_task_that_nothing_stops_costs_others_no_statement(process: ServerProces
     """One of two slots is blocked; the others' statements are running when Spark is restarted."""
     http.run("CREATE TABLE target (id BIGINT)")
     before, restarts = java(process), metric(http, "gateway_spark_restarts_total")
+    assert eventually(lambda: metric(http, "gateway_spark_tasks_running") == 0)
     stuck = running(http, UNSTOPPABLE)
+    # While it is planned, it can still be canceled, and a task has to compile its code first.
+    assert eventually(lambda: metric(http, "gateway_spark_tasks_running") == 1)
+    time.sleep(2)
     http.ask("POST", f"/statements/{stuck['statement_id']}/cancel", {})
     assert http.wait(stuck)["status"]["state"] == "CANCELED"
     read = running(http.session(), "SELECT count(sha2(cast(id AS string), 256)) FROM range(80000000)")

@@ -25,6 +25,7 @@ from tests.gateway.http.conftest import STATEMENTS, eventually
 from tests.server_process import ServerProcess
 
 ANSWER_S = 300
+pytestmark = pytest.mark.timeout(3 * ANSWER_S)
 
 
 @dataclass
