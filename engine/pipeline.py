@@ -116,7 +116,8 @@ def plan_statement(analyzed: AnalyzedStatement, resolved: TableSnapshot | None =
     bound = with_resolved_deletes(analyzed.bound, resolved)
     if isinstance(bound, EqualityDeletesPlan):
         return bound
-    return spec_of(bound.statement).plan(replace(analyzed, bound=bound), bound.statement, PLANNERS)
+    analyzed = analyzed if bound is analyzed.bound else replace(analyzed, bound=bound)
+    return spec_of(bound.statement).plan(analyzed, bound.statement, PLANNERS)
 
 
 def _bind(statement: Statement, context: ExecutionContext) -> BoundStatement:

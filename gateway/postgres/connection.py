@@ -159,11 +159,10 @@ class Connection:
         """Answers messages until the client ends. Raises `Disconnected`; other errors after the client has them."""
         self._ready()
         while True:
-            limit_s, reason = self._idle_limit()
             try:
-                self._await(limit_s)
-            except DeadlineExceeded:
-                self.output.add(error_response(reason, is_fatal=True))
+                self._await_message()
+            except (IdleInTransactionTimeout, IdleSessionTimeout) as error:
+                self.output.add(error_response(error, is_fatal=True))
                 self.output.flush()
                 return
             kind, content = self._read()
@@ -176,16 +175,22 @@ class Connection:
                 self.output.flush()
                 return
 
-    def _idle_limit(self) -> tuple[float | None, SqlError]:
-        """Returns how long the client may send nothing, in seconds (None: no limit), and the error after that.
+    def _await_message(self) -> None:
+        """Waits for the next message. Raises `IdleInTransactionTimeout` and `IdleSessionTimeout`.
 
         A block with a change holds a thread and the table's locks.
         """
+        if self.stream.has_bytes:  # clients send several messages at once
+            return
         client = self.client
         is_open = client.block.is_open
         own_s = client.parameters.idle_in_transaction_s if is_open else client.parameters.idle_session_s
         limit_s = min(filter(None, (self._idle_s, own_s, CHANGE_IDLE_S if client.block.change else None)), default=None)
-        return limit_s, (IdleInTransactionTimeout if is_open else IdleSessionTimeout)(limit_s or 0.0)
+        try:
+            self.stream.set_deadline(limit_s)
+            self.stream.peek()
+        except DeadlineExceeded:
+            raise (IdleInTransactionTimeout if is_open else IdleSessionTimeout)(limit_s or 0.0) from None
 
     def close(self) -> None:
         """Releases the portals and what is staged; the client's session is closed by its owner."""
@@ -193,11 +198,6 @@ class Connection:
         self._end_portals()
 
     # --------------------------------------------------------------------------------------------------- messages
-
-    def _await(self, limit_s: float | None) -> None:
-        """Waits for the next message. Raises `DeadlineExceeded` after `limit_s` seconds."""
-        self.stream.set_deadline(limit_s)
-        self.stream.peek()
 
     def _read(self) -> tuple[bytes, bytes]:
         self.stream.set_deadline(MESSAGE_S)
@@ -564,7 +564,8 @@ class Connection:
     def _receive(self, rows: CopyIn) -> None:
         """Reads CopyData until its end. Raises `CopyFailed`; after an error the rest of the data is discarded."""
         while True:
-            self._await(COPY_S)
+            self.stream.set_deadline(COPY_S)
+            self.stream.peek()
             kind, content = self._read()
             match kind:
                 case b"d":

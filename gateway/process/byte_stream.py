@@ -78,6 +78,11 @@ class ByteStream:
         """Sets a deadline for all following reads together."""
         self._deadline = None if seconds is None else time.monotonic() + seconds
 
+    @property
+    def has_bytes(self) -> bool:
+        """Returns True if a byte has been received that was not taken yet."""
+        return bool(self._buffer)
+
     def peek(self) -> int:
         """Returns the next byte without consuming it."""
         while not self._buffer:

@@ -566,6 +566,8 @@ class Operation:
         A statement that is committing, or has committed, is closed after its end.
         """
         with self._changed:
+            if self._state is OperationState.CLOSED:
+                return
             self._is_closing = True
             has_ended = self._state.is_terminal
         # A commit cannot be cancelled. Its result is released by `run`, once the outcome is

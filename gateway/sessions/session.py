@@ -373,8 +373,8 @@ class Session:
     def _start(self, operation: Operation, kind: StatementClass | None, timeout_s: float | None = None) -> Operation:
         operation.kind = kind or StatementClass.WRITE
         operation.is_kind_known = kind is not None
-        if operation.call.trace_parent is None:
-            operation.call = replace(operation.call, trace_parent=self.engine_session.trace_parent)
+        if operation.call.trace_parent is None and (parent := self.engine_session.trace_parent) is not None:
+            operation.call = replace(operation.call, trace_parent=parent)
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()

@@ -86,6 +86,8 @@ def with_requested_row_ids(plan: ReadPlan) -> ReadPlan:
     """Removes row ids if no text names their column: they make each file's constants different. A scan whose column has
     a generated name is made for a reader that needs it.
     """
+    if all(scan.metadata != FILE_METADATA for scan in plan.scans):
+        return plan
     texts = (plan.text, *(view.text for view in plan.views))
     if any(FILE_METADATA in text.casefold() for text in texts):
         return plan
