@@ -41,6 +41,9 @@ final class ArrowBatchConverter implements AutoCloseable {
   /** About the size of a batch, which is read as a whole. Rows in Spark's format are counted. */
   private static final long BYTES_MAX = 4 << 20;
 
+  /** Rows of the first batch: a client may wait for it. A later one has as many as those before. */
+  private static final int FIRST_ROWS = 16384;
+
   /** The initial capacity of nested columns. */
   private static final int NESTED_ROWS = 16;
 
@@ -97,12 +100,13 @@ final class ArrowBatchConverter implements AutoCloseable {
     if (!rows.hasNext()) return false;
     int count = 0;
     long bytes = 0;
+    long countMax = Math.min(rowsMax, Math.max(FIRST_ROWS, written));
     do {
       InternalRow row = rows.next();
       writer.write(row);
       written++;
       if (row instanceof UnsafeRow unsafe) bytes += unsafe.getSizeInBytes();
-    } while (++count < rowsMax && bytes < BYTES_MAX && rows.hasNext());
+    } while (++count < countMax && bytes < BYTES_MAX && rows.hasNext());
     writer.finish();
     batch = unloader.getRecordBatch();
     // A vector that was not reset would return rows of the batch before.

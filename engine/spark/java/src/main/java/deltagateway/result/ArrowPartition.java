@@ -27,7 +27,7 @@ import scala.collection.Iterator;
 public final class ArrowPartition
     implements Function2<TaskContext, Iterator<InternalRow>, ArrowPartition.Part>, Serializable {
   private static final long serialVersionUID = 1;
-  private static final int ROWS_MAX = 16384;
+  private static final int ROWS_MAX = 65536;
   private static final int MEMORY_BYTES_MAX = 64 << 10;
 
   private final StructType schema;

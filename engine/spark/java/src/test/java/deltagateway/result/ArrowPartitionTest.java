@@ -217,6 +217,22 @@ class ArrowPartitionTest {
     assertEquals(16384, write(schema, longs(40_000), request(null, 100L), null).rows());
   }
 
+  /** The result ends with the batch that exceeds the limit by a value. */
+  @ParameterizedTest
+  @CsvSource({
+    "16384, 16384",
+    "16385, 32768",
+    "32769, 65536",
+    "65537, 131072",
+    "131073, 196608",
+    "196609, 200000"
+  })
+  void batchesGrow(long rows, long expected) throws Exception {
+    StructType schema = StructType.fromDDL("a BIGINT");
+    StatementRequest request = request(null, 8 * rows - 1);
+    assertEquals(expected, write(schema, longs(200_000), request, null).rows());
+  }
+
   @Test
   void largePartitionIsWrittenToAFile() throws Exception {
     StructType schema = StructType.fromDDL("a BIGINT");
