@@ -104,7 +104,8 @@ class Profile:
         """`clock` is in seconds."""
         self._clock = clock
         self._spent: dict[Stage, float] = {}
-        self._spans: list[StageSpan] = []
+        # Stages that were left, with their begin and end by the clock.
+        self._spans: list[tuple[Stage, float, float]] = []
         self._part_spans: list[StageSpan] = []
         # The offset from the clock to the time of day, which may be set back meanwhile.
         self._epoch_ns = time.time_ns() - round(clock() * 1e9)
@@ -137,10 +138,11 @@ class Profile:
             if self._is_over:
                 return
             now, self._is_over = self._clock(), stage is None
-            self._spent = self._spent_until(now)
-            if self._stage is not None and len(self._spans) < SPANS_MAX:
+            if self._stage is not None:
                 left, since = self._stage
-                self._spans.append(StageSpan(left, self._time_ns(since), self._time_ns(now)))
+                self._spent[left] = self._spent.get(left, 0.0) + now - since
+                if len(self._spans) < SPANS_MAX:
+                    self._spans.append((left, since, now))
             self._stage = None if stage is None else (stage, now)
 
     @property
@@ -153,14 +155,18 @@ class Profile:
     def stages(self) -> tuple[StageTime, ...]:
         """Returns the time per stage up to now, in the order in which the stages were first entered."""
         with self._lock:
-            spent = self._spent_until(self._clock())
+            spent = dict(self._spent)
+            if self._stage is not None:
+                stage, since = self._stage
+                spent[stage] = spent.get(stage, 0.0) + self._clock() - since
         return tuple(StageTime(stage, seconds * 1000) for stage, seconds in spent.items())
 
     @property
     def spans(self) -> tuple[StageSpan, ...]:
         """Returns the intervals of finished stages; at most :data:`SPANS_MAX`."""
         with self._lock:
-            return tuple(self._spans)
+            spans = tuple(self._spans)
+        return tuple(StageSpan(stage, self._time_ns(since), self._time_ns(end)) for stage, since, end in spans)
 
     @property
     def part_spans(self) -> tuple[StageSpan, ...]:
@@ -198,12 +204,6 @@ class Profile:
 
     def _time_ns(self, clock_s: float) -> int:
         return self._epoch_ns + round(clock_s * 1e9)
-
-    def _spent_until(self, now: float) -> dict[Stage, float]:
-        if self._stage is None:
-            return self._spent
-        stage, since = self._stage
-        return self._spent | {stage: self._spent.get(stage, 0.0) + now - since}
 
     def add_steps(self, steps: Mapping[str, float]) -> None:
         """Adds the milliseconds that Spark spent in each step of a query."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 
 from catalog.entries import FunctionEntry, ViewEntry
@@ -11,6 +12,9 @@ from catalog.names import SchemaName, TableName, fold
 from engine.runtime.identity import Identity
 from engine.runtime.settings import find_setting
 from engine.runtime.variables import SESSION, RowValue, Scope, Variable, VisibleVariables
+
+# A statement asks for its current schema about three times; an instance checks and folds both names.
+_schema_name = lru_cache(1000)(SchemaName)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,7 @@ class SessionState:
     @property
     def current(self) -> SchemaName:
         """Returns the schema in which names without a schema are resolved."""
-        return SchemaName(self.catalog, self.schema)
+        return _schema_name(self.catalog, self.schema)
 
     def temporary_view(self, parts: tuple[str, ...]) -> ViewEntry | None:
         """Returns the temporary view with this name: `v`, `session.v` or `system.session.v`, or a shared one,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from catalog.conditions import ConcurrentModification
@@ -21,8 +21,8 @@ class Counters:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._ended: Counter[tuple[OperationState, StatementClass]] = Counter()
-        self._stages: dict[Stage, Latencies] = {}
-        self._statements: dict[StatementClass, Latencies] = {}
+        self._stages: defaultdict[Stage, Latencies] = defaultdict(Latencies)
+        self._statements: defaultdict[StatementClass, Latencies] = defaultdict(Latencies)
         self._retries: Counter[RetryReason] = Counter()
         self._commits = self._conflicts = self._bytes_read = self._bytes_pruned = 0
 
@@ -33,9 +33,9 @@ class Counters:
         with self._lock:
             self._ended[operation.state, operation.kind] += 1
             seconds = max(0, ended_ms - operation.created_ms) / 1000
-            self._statements.setdefault(operation.kind, Latencies()).add(seconds)
+            self._statements[operation.kind].add(seconds)
             for each in stages:
-                self._stages.setdefault(each.stage, Latencies()).add(each.duration_ms / 1000)
+                self._stages[each.stage].add(each.duration_ms / 1000)
             self._commits += operation.commits
             self._retries.update(operation.retries)
             self._conflicts += isinstance(operation.error, ConcurrentModification)

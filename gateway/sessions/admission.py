@@ -47,7 +47,7 @@ class _Group:
 
     def next_user(self) -> str | None:
         """Returns the user whose turn it is; None if no user's statement may run now."""
-        if self.running.total() >= self.running_max:
+        if not self.waiting or self.running.total() >= self.running_max:
             return None
         most = self.rules.running_per_user_max
         # `waiting` is in the order of turns: a user that has started a statement goes to
@@ -134,7 +134,8 @@ class Admission:
             _take_out(group, user, operation)
         else:
             group.running[user] -= 1
-            group.running += Counter()  # without users that run nothing
+            if not group.running[user]:
+                del group.running[user]
 
     def clear(self) -> None:
         """Discards all waiting statements."""
