@@ -12,10 +12,13 @@ import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from engine.runtime.identity import Identity, Scope
 from engine.runtime.profile import StageTime
+from engine.runtime.request import with_changes
 from engine.runtime.statement import StatementClass
 from gateway.observability.redaction import redact
 from gateway.observability.status import Failure, describe
@@ -26,8 +29,7 @@ ENTRIES_MAX = 5000
 MESSAGE_MAX = 4096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementInfo:
+class StatementInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A statement as listed.
 
     Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` is the data files' total size,
@@ -104,7 +106,7 @@ def redact_for(identity: Identity, info: StatementInfo) -> StatementInfo | None:
     if not may_manage(identity, info.identity):
         return None
     failure = info.failure and _redact(info.failure)
-    return replace(info, text=redact(info.text), failure=failure)
+    return with_changes(info, text=redact(info.text), failure=failure)
 
 
 class History:
@@ -127,7 +129,7 @@ class History:
         with self._lock:
             info = self._statements.get(statement_id)
             if info is not None and info.rows != rows:
-                self._statements[statement_id] = replace(info, rows=rows)
+                self._statements[statement_id] = with_changes(info, rows=rows)
 
     def __iter__(self) -> Iterator[StatementInfo]:
         with self._lock:
