@@ -86,7 +86,7 @@ class Forwarder:
         return False
 
     @property
-    def is_settled(self) -> bool:
+    def has_all_sessions(self) -> bool:
         """Returns True while a session that was here is still here."""
         return not (self._registry.is_draining or self.has_left)
 

@@ -175,7 +175,7 @@ class Dispatcher:
         if forwarder is None or client.identity is None:
             return None
         guid = find_target(request)
-        if guid is not None and guid[:KEY_BYTES] == self._here and forwarder.is_settled:
+        if guid is not None and guid[:KEY_BYTES] == self._here and forwarder.has_all_sessions:
             return None
         target = None if guid is None else uuid.UUID(bytes=guid)
         if client.is_forwarded:

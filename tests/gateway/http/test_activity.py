@@ -10,6 +10,7 @@ import pytest
 
 from catalog.conditions import OperationNotFound, SessionNotFound
 from engine.runtime.identity import Identity, Scope
+from engine.runtime.request import with_changes
 from gateway.observability.history import History, redact_for, statement_info
 from gateway.sessions.operation_state import OperationState
 from tests.gateway.arrow_engine import sleeps
@@ -131,7 +132,7 @@ def test_history_has_an_end_and_long_texts_are_cut(api: Api) -> None:
     assert len(info.text) < 20_000
     history = History(entries_max=2)
     for number in range(3):
-        history.add(replace(info, id=uuid.uuid4(), rows=number))
+        history.add(with_changes(info, id=uuid.uuid4(), rows=number))
     assert [each.rows for each in history] == [2, 1]
     assert redact_for(BOB, info) is None
 

@@ -126,7 +126,10 @@ def run_listing(statement: Statement) -> pa.Table:
             ]
             return _table(["catalog", "schema", "table", "type", "comment"], rows)
         case ListColumns():
-            return _table(_COLUMN_CELLS, _columns(statement.table_pattern))
+            columns = _table(_COLUMN_CELLS, _columns(statement.table_pattern))
+            # As the engine's, also for a table without one.
+            place = columns.schema.get_field_index("generated")
+            return columns.set_column(place, "generated", columns["generated"].cast(pa.string()))
         case ListPrimaryKeys():
             keys = [("customers", "customers_pk"), ("orders", "orders_pk")]
             rows = [(DATABASE, SCHEMA, table, "id", 1, name) for table, name in keys]
