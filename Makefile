@@ -38,7 +38,7 @@ FIRST ?= 0
 JUNIT ?=
 CHAOS ?=
 SOAK ?=
-# Without bytecode files, each start of a server compiles all of its modules: 1.5 seconds, and a collection of tests 15.
+# Without bytecode files, each start of a server compiles all of its modules, which takes more than a second.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help

@@ -35,7 +35,8 @@ __all__ = ["SqlDialect", "StatementRequest", "derived_id", "with_changes"]
 if TYPE_CHECKING:
     from dataclasses import replace as with_changes
 else:
-    # Checked as the other, which takes 13 µs for a request, and six calls a statement.
+    # The type checker knows the changes of `dataclasses.replace`, which takes 13 µs for a request, six times a
+    # statement, and rejects a struct at run time.
     with_changes = msgspec.structs.replace
 
 

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import shutil
+import struct
 import threading
 import weakref
 import zlib
@@ -28,6 +29,7 @@ from engine.types.value_bytes import value_bytes
 
 _MODE = 0o600
 _TOO_SHORT = "the file is shorter than what was written"
+_CHANGED = "the file has other bytes than were written"
 
 
 @dataclass(slots=True)
@@ -199,7 +201,7 @@ class StoredBatch:
         if content.size < self.length:
             raise SpooledRowsLost(_TOO_SHORT)
         if self.checksum is not None and zlib.crc32(content) != self.checksum:
-            raise SpooledRowsLost("the file has other bytes than were written")
+            raise SpooledRowsLost(_CHANGED)
         batch = pa.ipc.read_record_batch(pa.ipc.read_message(content), schema)
         return batch.slice(self.first, self.num_rows) if batch.num_rows != self.num_rows else batch
 
@@ -214,8 +216,8 @@ def load_batch(batch: AnyBatch) -> pa.RecordBatch:
 
 def read_batches(batches: Iterable[AnyBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch | pa.RecordBatchReader]:
     """Yields the batches' rows as `schema`, which may have other metadata. Batches that follow each other in a file are
-    read at once; where whole messages of a file are meant, a reader yields them, which costs no Python per batch.
-    Raises `SpooledRowsLost`.
+    read at once, and as one reader if they are whole messages: its consumer needs no Python for each batch. Raises
+    `SpooledRowsLost`.
     """
     header = _header(schema)
     for run in _runs(batches):
@@ -228,10 +230,20 @@ def read_batches(batches: Iterable[AnyBatch], schema: pa.Schema) -> Iterator[pa.
         if content.size < len(header) + length:
             raise SpooledRowsLost(_TOO_SHORT)
         if all(batch.is_whole for batch in run):
+            # A length of 0 ends a stream without an error, and its later rows would be missing.
+            starts = (len(header) + batch.offset - first.offset for batch in run)
+            if any(not _is_message(content, start) for start in starts):
+                raise SpooledRowsLost(_CHANGED)
             yield pa.ipc.open_stream(content)
             continue
         for batch in run:
             yield batch.rows_in(content.slice(len(header) + batch.offset - first.offset, batch.length), schema)
+
+
+def _is_message(content: pa.Buffer, start: int) -> bool:
+    """Returns True if a message with metadata begins there (Arrow's encapsulated message format)."""
+    marker, length = struct.unpack_from("<Ii", content, start)
+    return marker == 0xFFFF_FFFF and length > 0
 
 
 def _header(schema: pa.Schema) -> bytes:

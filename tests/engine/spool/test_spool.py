@@ -299,3 +299,8 @@ def test_whole_messages_of_a_file_are_read_by_one_reader(spool: Spool) -> None:
     assert [one.to_pylist() for one in read_batches(checked, schema)] == [sent[0].to_pylist()]
     with pytest.raises(SpooledRowsLost, match="other bytes"):
         list(read_batches([replace(stored[1], checksum=1)], schema))
+    with open(writer.file.path, "r+b") as file:  # as a hole in the file, or the end of a stream, begins
+        file.seek(stored[2].offset)
+        file.write(bytes(8))
+    with pytest.raises(SpooledRowsLost, match="other bytes"):
+        list(read_batches(stored, schema))
