@@ -243,7 +243,7 @@ def read_batches(batches: Iterable[AnyBatch], schema: pa.Schema) -> Iterator[pa.
 def _is_message(content: pa.Buffer, start: int) -> bool:
     """Returns True if a message with metadata begins there (Arrow's encapsulated message format)."""
     marker, length = struct.unpack_from("<Ii", content, start)
-    return marker == 0xFFFF_FFFF and length > 0
+    return bool(marker == 0xFFFF_FFFF and length > 0)
 
 
 def _header(schema: pa.Schema) -> bytes:
