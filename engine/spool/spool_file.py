@@ -28,6 +28,9 @@ from engine.spool.messages import find_messages
 from engine.types.value_bytes import value_bytes
 
 _MODE = 0o600
+# Bytes of messages below which they are read together. A read of several large ones leaves the processor's cache before
+# they are sent: reading 8 MB at once had 0.75 to 0.8 of the throughput (bench_flight).
+_RUN_BYTES = 1 << 20
 _TOO_SHORT = "the file is shorter than what was written"
 _CHANGED = "the file has other bytes than were written"
 
@@ -215,9 +218,9 @@ def load_batch(batch: AnyBatch) -> pa.RecordBatch:
 
 
 def read_batches(batches: Iterable[AnyBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch | pa.RecordBatchReader]:
-    """Yields the batches' rows as `schema`, which may have other metadata. Batches that follow each other in a file are
-    read at once, and as one reader if they are whole messages: its consumer needs no Python for each batch. Raises
-    `SpooledRowsLost`.
+    """Yields the batches' rows as `schema`, which may have other metadata. Small batches that follow each other
+    in a file are read at once, and as one reader if they are whole messages: its consumer needs no Python for each
+    batch. Raises `SpooledRowsLost`.
     """
     header = _header(schema)
     for run in _runs(batches):
@@ -254,11 +257,13 @@ def _header(schema: pa.Schema) -> bytes:
 
 def _runs(batches: Iterable[AnyBatch]) -> Iterator[list[Any]]:
     run: list[Any] = []
+    size = 0
     for batch in batches:
-        if run and not _follows(run[-1], batch):
+        if run and not (_follows(run[-1], batch) and size < _RUN_BYTES):
             yield run
-            run = []
+            run, size = [], 0
         run.append(batch)
+        size += batch.length if isinstance(batch, StoredBatch) else 0
     if run:
         yield run
 

@@ -27,8 +27,6 @@ from gateway.sessions.session import Session
 
 # Bytes of one message with rows, about: gRPC's clients accept at least 4 MiB.
 PAGE_BYTES = 3 << 20
-# Bytes of spooled messages that are read at once; fewer or more were slower.
-_READ_BYTES = 8 << 20
 PAGE_ROWS = 1 << 20
 # A result with more bytes has several endpoints, of about this size.
 ENDPOINT_BYTES = 32 << 20
@@ -180,10 +178,11 @@ def _page(operation: Operation, at: int, rows_max: int, schema: pa.Schema) -> Pa
     if not operation.state.is_terminal:
         page = operation.page(at, rows_max, PAGE_BYTES, wait_s=_WAIT_S)
         return _joined(page.rows, schema) if page.rows.num_rows or page.has_more else None
-    parts = operation.parts(at, rows_max, _READ_BYTES)
+    parts = operation.parts(at, rows_max, ENDPOINT_BYTES)
     if not parts:
         return None
     if sum(map(batch_bytes, parts)) < len(parts) * _SMALL_BYTES:
+        parts = operation.parts(at, rows_max, PAGE_BYTES)
         return _joined(pa.Table.from_batches(map(load_batch, parts), operation.schema), schema)
     return Page(sum(part.num_rows for part in parts), read_batches(parts, schema))
 
