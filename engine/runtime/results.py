@@ -10,21 +10,37 @@ the type from there and never derives it from Arrow's. Values have Arrow's own t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 import pyarrow as pa
 
 from engine.spool.spool_file import AnyBatch, StoredBatch, load_batch
 
 SQL_TYPE = b"sql_type"
+USER_TYPE = b"user_type"
 _COPIED_BYTES_MAX = 256 << 10
 
 
-def sql_field(name: str, arrow_type: pa.DataType, sql_type: str) -> pa.Field:
-    """Returns a field of a result schema; `sql_type` is Spark's DDL spelling."""
-    return pa.field(name, arrow_type, metadata={SQL_TYPE: sql_type.encode()})
+def sql_field(
+    name: str, arrow_type: pa.DataType, sql_type: str, user_type: Mapping[str, Any] | None = None
+) -> pa.Field:
+    """Returns a field of a result schema; `sql_type` is Spark's DDL spelling, and `user_type` Spark's JSON of a type
+    with user-defined ones, whose values are those of their underlying types.
+    """
+    metadata = {SQL_TYPE: sql_type.encode()}
+    if user_type is not None:
+        metadata[USER_TYPE] = json.dumps(user_type).encode()
+    return pa.field(name, arrow_type, metadata=metadata)
+
+
+def user_type_of(field_: pa.Field) -> dict[str, Any] | None:
+    """Returns the JSON of a type with user-defined ones that :func:`sql_field` stored, or None."""
+    found = field_.metadata.get(USER_TYPE)
+    return None if found is None else json.loads(found)
 
 
 def sql_type_of(field_: pa.Field) -> str:

@@ -17,7 +17,7 @@ from engine.planning.plans.reads import QueryColumn
 from engine.runtime.results import Repeatable, ResultStream, sql_field
 from engine.spark.record_batches import RecordBatches, Segment
 from engine.spool.spool import Spool
-from engine.types.schema import user_metadata
+from engine.types.schema import has_user_type, user_metadata
 
 # Receives step durations in ms, and counts of rules.
 OnWork = Callable[[Mapping[str, float], Mapping[str, int]], None]
@@ -84,7 +84,7 @@ def complete_result(
 
 def read_result_header(header: dict[str, Any], spool: Spool, owner: str) -> tuple[ResultStream, RecordBatches]:
     """Returns a result whose rows follow later."""
-    schema = pa.schema([sql_field(c["name"], arrow_type(c["type"]), c["ddl"]) for c in header["columns"]])
+    schema = pa.schema([_result_field(column) for column in header["columns"]])
     batches = RecordBatches(schema, spool, owner)
     stream = ResultStream(
         schema=schema,
@@ -94,6 +94,11 @@ def read_result_header(header: dict[str, Any], spool: Spool, owner: str) -> tupl
         wait_ready=batches.wait_ready,
     )
     return stream, batches
+
+
+def _result_field(column: dict[str, Any]) -> pa.Field:
+    kind = column["type"]
+    return sql_field(column["name"], arrow_type(kind), column["ddl"], kind if has_user_type(kind) else None)
 
 
 def work_of(header: dict[str, Any]) -> tuple[dict[str, float], dict[str, int]]:
@@ -134,6 +139,8 @@ def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:
             return pa.time64("ns")
         case str():
             return pa.string()
+        case {"type": "udt", "sqlType": stored}:
+            return arrow_type(stored)
         case {"type": "array", "elementType": element}:
             return pa.list_(pa.field("element", arrow_type(element)))
         case {"type": "map", "keyType": key, "valueType": value}:

@@ -205,6 +205,19 @@ def parse_data_type(value: Any, depth: int = 0) -> DataType:
             raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no type")
 
 
+def has_user_type(value: Any) -> bool:
+    """Returns True if a type in Spark's JSON is a user-defined type, or has one in its parts."""
+    match value:
+        case {"type": "udt"}:
+            return True
+        case {}:
+            return any(map(has_user_type, value.values()))
+        case [*parts]:
+            return any(map(has_user_type, parts))
+        case _:  # JSON from Spark
+            return False
+
+
 def user_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the metadata of a column that only its users read, without that of Spark, tables and the gateway."""
     return {key: value for key, value in metadata.items() if _USER_KEY.match(key)}

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from catalog.conditions import ConnectFeatureNotSupported, ConnectPlanInvalid, UnsupportedDataType
 from catalog.names import quote
-from engine.runtime.results import sql_type_of
+from engine.runtime.results import sql_type_of, user_type_of
 from engine.types.schema import user_metadata
 from gateway.connect.proto import pb2
 
@@ -66,6 +66,9 @@ def schema_type(schema: pa.Schema) -> pb2.DataType:
 
 def field_type(field: pa.Field) -> pb2.DataType:
     """Returns the type of a result's column."""
+    user_type = user_type_of(field)
+    if user_type is not None:
+        return json_type(user_type)
     return _Reader(sql_type_of(field)).read(field.type)
 
 
@@ -101,7 +104,16 @@ def json_type(given: str | Mapping[str, Any]) -> pb2.DataType:
             return pb2.DataType(map=pb2.DataType.Map(key_type=key, value_type=value, value_contains_null=nullable))
         case "struct":
             return pb2.DataType(struct=pb2.DataType.Struct(fields=map(_json_field, given["fields"])))
-        case _:  # a class of the client
+        case "udt" if "class" not in given:  # its class is the client's
+            return pb2.DataType(
+                udt=pb2.DataType.UDT(
+                    type="udt",
+                    python_class=given["pyClass"],
+                    serialized_python_class=given["serializedClass"],
+                    sql_type=json_type(given["sqlType"]),
+                )
+            )
+        case _:  # JSON from Spark
             raise UnsupportedDataType(str(given["type"]))
 
 

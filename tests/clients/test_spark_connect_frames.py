@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -19,7 +20,16 @@ from pyspark.errors.exceptions.base import (
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.observation import Observation
 from pyspark.sql.connect.session import SparkSession
-from pyspark.sql.types import IntegerType, Row, StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DoubleType,
+    IntegerType,
+    Row,
+    StringType,
+    StructField,
+    StructType,
+    UserDefinedType,
+)
 
 from tests.clients.connect_sessions import remote_session
 from tests.clients.fix_server import RealServer
@@ -340,3 +350,66 @@ def test_metrics_that_would_count_rows_again_are_rejected(spark: SparkSession) -
         observed.mergeInto("observed", F.expr("observed.id = source.id")).whenNotMatched().insertAll().merge()
     with pytest.raises(AnalysisException, match="INVALID_OBSERVED_METRICS"):
         spark.range(3).observe("m", F.col("id").alias("x")).collect()
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of a user-defined type."""
+
+    x: float
+    y: float
+
+
+class PointType(UserDefinedType):
+    """A user-defined type of Python: a struct with more fields than Spark's short names of types show."""
+
+    @classmethod
+    def sqlType(cls) -> StructType:
+        names = "x", "y", *(f"unused_{number}" for number in range(30))
+        return StructType([StructField(name, DoubleType()) for name in names])
+
+    @classmethod
+    def module(cls) -> str:
+        return __name__
+
+    def serialize(self, obj: Point) -> tuple[float | None, ...]:
+        return (obj.x, obj.y, *(None,) * 30)
+
+    def deserialize(self, datum: Any) -> Point:
+        return Point(datum[0], datum[1])
+
+
+POINTS = StructType(
+    [StructField("id", IntegerType()), StructField("p", PointType()), StructField("all", ArrayType(PointType()))]
+)
+POINT_ROWS = [Row(id=1, p=Point(1.0, 2.0), all=[Point(3.0, 4.0), None]), Row(id=2, p=None, all=None)]
+# An operation on rows with a user-defined type → what it returns.
+OF_POINTS: dict[str, tuple[Callable[[DataFrame], Any], Any]] = {
+    "collected": (lambda rows: rows.orderBy("id").collect(), POINT_ROWS),
+    "schema": (lambda rows: rows.schema, POINTS),
+    "selected": (lambda rows: rows.select("p").filter("id = 1").collect(), [Row(p=Point(1.0, 2.0))]),
+    "in a list": (lambda rows: rows.filter("id = 1").selectExpr("all[0]").first()[0], Point(3.0, 4.0)),
+    "grouped": (lambda rows: rows.filter("id = 1").groupBy("p").count().collect(), [Row(p=Point(1.0, 2.0), count=1)]),
+    "arrow": (lambda rows: rows.orderBy("id").toArrow()["p"][0].as_py()["y"], 2.0),
+}
+
+
+@pytest.mark.parametrize("name", OF_POINTS)
+def test_user_defined_types_of_python_come_back_as_they_were(spark: SparkSession, name: str) -> None:
+    act, expected = OF_POINTS[name]
+    assert act(spark.createDataFrame(POINT_ROWS, POINTS)) == expected
+
+
+def test_user_defined_types_of_python_in_a_view(spark: SparkSession) -> None:
+    spark.createDataFrame(POINT_ROWS, POINTS).createOrReplaceTempView("points")
+    assert spark.sql("SELECT p FROM points WHERE id = 1").collect() == [Row(p=Point(1.0, 2.0))]
+    spark.catalog.dropTempView("points")
+
+
+def test_user_defined_types_are_stored_as_their_underlying_types(spark: SparkSession) -> None:
+    spark.createDataFrame(POINT_ROWS, POINTS).write.saveAsTable("points_stored")
+    stored = spark.table("points_stored")
+    assert stored.schema["p"].dataType == PointType.sqlType()
+    assert stored.schema["all"].dataType == ArrayType(PointType.sqlType())
+    assert [row["p"]["y"] for row in stored.orderBy("id").select("p").filter("p IS NOT NULL").collect()] == [2.0]
+    assert stored.filter("id = 1").first()["all"][0]["x"] == 3.0

@@ -269,6 +269,7 @@ def local(schema: str) -> Any:
 
 
 UDT = {"type": "udt", "class": "org.apache.spark.mllib.linalg.VectorUDT", "sqlType": "integer"}
+PYTHON_UDT = {"type": "udt", "pyClass": "a.B", "serializedClass": "", "sqlType": "integer"}
 FIELD = {"name": "n", "type": "integer", "nullable": True, "metadata": {}}
 
 
@@ -332,7 +333,12 @@ ATTACKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
         lambda: cast(type={"unparsed": {"data_type_string": json.dumps(UDT)}}), "UNSUPPORTED_PLAN",
         lambda: cast(type={"unparsed": {"data_type_string": "string"}}),
     ),
-    "class in a schema": (lambda: local(schema(type=UDT)), "UNSUPPORTED_PLAN", lambda: local(schema())),
+    "class in a schema": (
+        lambda: local(schema(type=UDT)), "UNSUPPORTED_PLAN", lambda: local(schema(type=PYTHON_UDT))
+    ),
+    "class beside Python's in a schema": (
+        lambda: local(schema(type=PYTHON_UDT | UDT)), "UNSUPPORTED_PLAN", lambda: local(schema(type=PYTHON_UDT))
+    ),
     "escaped class in a schema": (
         lambda: local(schema(type=UDT).replace("udt", "\\u0075dt")), "UNSUPPORTED_PLAN", lambda: local(schema())
     ),

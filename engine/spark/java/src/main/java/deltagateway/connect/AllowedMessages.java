@@ -73,7 +73,7 @@ final class AllowedMessages {
                   + " DataType.Integer DataType.Long DataType.Map DataType.NULL DataType.Short"
                   + " DataType.String DataType.Struct DataType.StructField DataType.Time"
                   + " DataType.Timestamp DataType.TimestampNTZ DataType.Unparsed DataType.VarChar"
-                  + " DataType.Variant DataType.YearMonthInterval")
+                  + " DataType.UDT DataType.Variant DataType.YearMonthInterval")
           .flatMap(kinds -> Stream.of(kinds.split(" ")))
           .map(PACKAGE::concat)
           .collect(Collectors.toUnmodifiableSet());
@@ -173,6 +173,8 @@ final class AllowedMessages {
     else if (message instanceof DataType.StructField field) ensureMetadata(field.getMetadata());
     else if (message instanceof DataType.Unparsed type) ensureType(type.getDataTypeString());
     else if (message instanceof Expression.Cast cast) ensureType(cast.getTypeStr());
+    else if (message instanceof DataType.UDT type && type.hasJvmClass())
+      throw part("a user-defined type of Java");
     else if (message instanceof LocalRelation relation) {
       ensureType(relation.getSchema());
       LocalRows.ensureValid(relation.getData());
@@ -199,7 +201,8 @@ final class AllowedMessages {
   }
 
   private static void ensureType(JsonNode json) {
-    if (json.path("type").asText().equals("udt")) throw part("a user-defined type");
+    if (json.path("type").asText().equals("udt") && json.has("class"))
+      throw part("a user-defined type of Java");
     if (json.has("metadata")) ensureMetadata(json.get("metadata").toString());
     json.forEach(AllowedMessages::ensureType);
   }
