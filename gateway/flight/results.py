@@ -28,8 +28,8 @@ from gateway.sessions.session import Session
 # Bytes of one message with rows, about: gRPC's clients accept at least 4 MiB.
 PAGE_BYTES = 3 << 20
 PAGE_ROWS = 1 << 20
-# A result with more bytes has several endpoints, of about this size. Each costs a call and its stream's slow start, about
-# 2.5 ms.
+# A result with more bytes has several endpoints, of about this size. Each costs a call and the start of its
+# stream, about 2.5 ms.
 ENDPOINT_BYTES = 64 << 20
 ENDPOINTS_MAX = 16
 # Time in seconds that a result may be read again after all of its rows were.
