@@ -17,6 +17,7 @@ from pyspark.errors.exceptions.base import (
     PySparkException,
     UnsupportedOperationException,
 )
+from pyspark.ml.linalg import Vectors
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.observation import Observation
 from pyspark.sql.connect.session import SparkSession
@@ -398,6 +399,13 @@ OF_POINTS: dict[str, tuple[Callable[[DataFrame], Any], Any]] = {
 def test_user_defined_types_of_python_come_back_as_they_were(spark: SparkSession, name: str) -> None:
     act, expected = OF_POINTS[name]
     assert act(spark.createDataFrame(POINT_ROWS, POINTS)) == expected
+
+
+def test_vectors_of_spark_ml_come_back_as_they_were(spark: SparkSession) -> None:
+    vectors = [Vectors.dense(1.0, 2.0), Vectors.sparse(3, {1: 2.0})]  # their types have a class of Java, too
+    rows = spark.createDataFrame(list(enumerate(vectors)), ["id", "vector"])
+    assert [row["vector"] for row in rows.orderBy("id").collect()] == vectors
+    assert rows.to(rows.schema).schema == rows.schema
 
 
 def test_user_defined_types_of_python_in_a_view(spark: SparkSession) -> None:

@@ -273,6 +273,10 @@ PYTHON_UDT = {"type": "udt", "pyClass": "a.B", "serializedClass": "", "sqlType":
 FIELD = {"name": "n", "type": "integer", "nullable": True, "metadata": {}}
 
 
+def list_type(element: Any) -> Any:
+    return {"type": "array", "elementType": element, "containsNull": True}
+
+
 def schema(**field: Any) -> str:
     return json.dumps({"type": "struct", "fields": [{**FIELD, **field}]})
 
@@ -336,8 +340,10 @@ ATTACKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
     "class in a schema": (
         lambda: local(schema(type=UDT)), "UNSUPPORTED_PLAN", lambda: local(schema(type=PYTHON_UDT))
     ),
-    "class beside Python's in a schema": (
-        lambda: local(schema(type=PYTHON_UDT | UDT)), "UNSUPPORTED_PLAN", lambda: local(schema(type=PYTHON_UDT))
+    "class in a part of a schema": (
+        lambda: local(schema(type=list_type(UDT))), "UNSUPPORTED_PLAN",
+        # Python's class is the client's, and the other one is never loaded.
+        lambda: local(schema(type=list_type(PYTHON_UDT | {"class": "there.is.no.such.Class"}))),
     ),
     "escaped class in a schema": (
         lambda: local(schema(type=UDT).replace("udt", "\\u0075dt")), "UNSUPPORTED_PLAN", lambda: local(schema())

@@ -117,6 +117,10 @@ final class AllowedMessages {
       throw new RejectionException("DataFrame", "with an unknown field of " + simple(kind));
     ensureAllowed(message);
     if (message instanceof RelationCommon common) return withoutOrigin(common);
+    if (message instanceof LocalRelation rows)
+      return rows.toBuilder().setSchema(UserTypes.withoutClasses(rows.getSchema())).build();
+    if (message instanceof DataType.UDT type)
+      return withAllowedFields(UserTypes.withoutClass(type));
     if (message instanceof Relation relation && relation.hasRead()) return ofInput(relation);
     if (message instanceof Sample sample && sample.getDeterministicOrder())
       return withAllowedFields(ofSortedRows(sample));
@@ -173,10 +177,8 @@ final class AllowedMessages {
     else if (message instanceof DataType.StructField field) ensureMetadata(field.getMetadata());
     else if (message instanceof DataType.Unparsed type) ensureType(type.getDataTypeString());
     else if (message instanceof Expression.Cast cast) ensureType(cast.getTypeStr());
-    else if (message instanceof DataType.UDT type && type.hasJvmClass())
-      throw part("a user-defined type of Java");
     else if (message instanceof LocalRelation relation) {
-      ensureType(relation.getSchema());
+      ensureType(UserTypes.withoutClasses(relation.getSchema()));
       LocalRows.ensureValid(relation.getData());
     }
   }
@@ -288,7 +290,7 @@ final class AllowedMessages {
     return new RejectionException("function", name);
   }
 
-  private static RejectionException part(String part) {
+  static RejectionException part(String part) {
     return new RejectionException("DataFrame", "with " + part);
   }
 
