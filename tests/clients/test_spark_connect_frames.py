@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import pandas as pd
 import pyspark.sql.connect.functions as F
 import pytest
 from pyspark import StorageLevel
@@ -421,3 +422,8 @@ def test_user_defined_types_are_stored_as_their_underlying_types(spark: SparkSes
     assert stored.schema["all"].dataType == ArrayType(PointType.sqlType())
     assert [row["p"]["y"] for row in stored.orderBy("id").select("p").filter("p IS NOT NULL").collect()] == [2.0]
     assert stored.filter("id = 1").first()["all"][0]["x"] == 3.0
+
+
+def test_local_rows_without_a_schema_have_the_types_of_their_arrow_columns(spark: SparkSession) -> None:
+    rows = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
+    assert [tuple(row) for row in spark.createDataFrame(rows, ["n", "s"]).collect()] == [(1, "x"), (2, None)]

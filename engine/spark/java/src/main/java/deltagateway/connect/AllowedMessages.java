@@ -117,7 +117,7 @@ final class AllowedMessages {
       throw new RejectionException("DataFrame", "with an unknown field of " + simple(kind));
     ensureAllowed(message);
     if (message instanceof RelationCommon common) return withoutOrigin(common);
-    if (message instanceof LocalRelation rows)
+    if (message instanceof LocalRelation rows && rows.hasSchema())
       return rows.toBuilder().setSchema(UserTypes.withoutClasses(rows.getSchema())).build();
     if (message instanceof DataType.UDT type)
       return withAllowedFields(UserTypes.withoutClass(type));
