@@ -427,3 +427,17 @@ def test_user_defined_types_are_stored_as_their_underlying_types(spark: SparkSes
 def test_local_rows_without_a_schema_have_the_types_of_their_arrow_columns(spark: SparkSession) -> None:
     rows = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
     assert [tuple(row) for row in spark.createDataFrame(rows, ["n", "s"]).collect()] == [(1, "x"), (2, None)]
+
+
+def test_sample_by_takes_the_fraction_of_each_stratum(spark: SparkSession) -> None:
+    rows = spark.range(0, 600, 1, 3).selectExpr("id", "IF(id % 4 = 3, NULL, id % 4) AS stratum")
+    sample = rows.sampleBy("stratum", {0: 1.0, 1: 0.5}, seed=7)
+    found = [row["id"] for row in sample.select(sample["id"]).collect()]
+    assert {number for number in found if number % 4 == 0} == set(range(0, 600, 4))
+    half = [number for number in found if number % 4 == 1]
+    assert 50 < len(half) < 100 and len(found) == 150 + len(half)
+    again = rows.filter("rand(7) < CASE stratum WHEN 0 THEN 1.0D WHEN 1 THEN 0.5D ELSE 0.0D END")
+    assert [row["id"] for row in again.collect()] == found
+    assert rows.sampleBy("stratum", {}, seed=7).count() == 0
+    with pytest.raises(AnalysisException, match="a fraction of sampleBy that is not between 0 and 1"):
+        rows.sampleBy("stratum", {1: 1.5}, seed=7).collect()

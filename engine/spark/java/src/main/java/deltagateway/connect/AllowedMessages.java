@@ -122,6 +122,8 @@ final class AllowedMessages {
     if (message instanceof DataType.UDT type)
       return withAllowedFields(UserTypes.withoutClass(type));
     if (message instanceof Relation relation && relation.hasRead()) return ofInput(relation);
+    if (message instanceof Relation relation && relation.hasSampleBy())
+      return allowed(StrataSamples.filtered(relation));
     if (message instanceof Sample sample && sample.getDeterministicOrder())
       return withAllowedFields(ofSortedRows(sample));
     return withAllowedFields(message);
