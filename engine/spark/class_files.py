@@ -52,7 +52,7 @@ class ClassFiles:
         jars = (str(self.jar), *filter(None, [conf.get(_CLASS_PATH)]), *map(str, self.connectors))
         added = {_CLASS_PATH: os.pathsep.join(jars)}
         if (archive := self.archive) is not None:
-            option = _quote_option(f"-XX:SharedArchiveFile={archive}")
+            option = quote_option(f"-XX:SharedArchiveFile={archive}")
             added[JAVA_OPTIONS] = f"{option} -Xlog:cds*=off {conf.get(JAVA_OPTIONS, '')}".rstrip()
         return {**conf, **added}
 
@@ -87,7 +87,7 @@ def archive_classes(files: ClassFiles) -> Iterator[str]:
     files.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".", dir=files.folder) as name:
         made = Path(name) / "classes.jsa"
-        yield _quote_option(f"-XX:ArchiveClassesAtExit={made}") + " -Xlog:cds*=off"
+        yield quote_option(f"-XX:ArchiveClassesAtExit={made}") + " -Xlog:cds*=off"
         if made.is_file():
             made.replace(files.folder / _ARCHIVE.format(made.stat().st_size))
 
@@ -99,7 +99,7 @@ def _remove_others(folder: Path) -> None:
                 shutil.rmtree(other, ignore_errors=True)
 
 
-def _quote_option(option: str) -> str:
+def quote_option(option: str) -> str:
     """Quotes an option for Spark's launcher."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"' if any(each.isspace() for each in option) or escaped != option else option

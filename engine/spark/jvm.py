@@ -77,15 +77,44 @@ def ensure_java() -> Path:
     return Path(java)
 
 
-def launch_jvm(settings: Mapping[str, str]) -> ClientServer:
+class JavaProcesses:
+    """The Java processes of one driver, of which also one that is still starting ends with it. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def add(self, process: subprocess.Popen[bytes]) -> None:
+        """Adds a process that was started. Raises `SparkUnavailable` and kills it after `close`."""
+        with self._lock:
+            self._running = [one for one in self._running if one.poll() is None]
+            self._running.append(process)
+            is_closed = self._is_closed
+        if is_closed:
+            self.close()
+            raise SparkUnavailable("the server is shutting down")
+
+    def close(self) -> None:
+        """Kills the processes, and waits for their ends."""
+        with self._lock:
+            self._is_closed = True
+            running, self._running = self._running, []
+        for process in running:
+            process.kill()
+        for process in running:
+            process.wait()
+
+
+def launch_jvm(settings: Mapping[str, str], processes: JavaProcesses) -> ClientServer:
     """Starts Spark's process with `settings`; it ends when this process ends, for any reason."""
     ensure_java()
-    gateway = _launch(settings)
+    gateway = _launch(settings, processes)
     threading.Thread(target=_forward_log, args=(gateway.proc.stderr,), name="spark-log", daemon=True).start()
     return gateway
 
 
-def _launch(settings: Mapping[str, str]) -> ClientServer:
+def _launch(settings: Mapping[str, str], processes: JavaProcesses) -> ClientServer:
     """Starts the process, whose standard error is a pipe; it ends when its standard input is closed.
 
     Raises `SparkUnavailable` if it ends before it answers.
@@ -101,6 +130,7 @@ def _launch(settings: Mapping[str, str]) -> ClientServer:
             stderr=subprocess.PIPE,
             preexec_fn=_ignore_interrupts,
         )
+        processes.add(process)
         while not info.is_file():
             if process.poll() is not None:
                 raise SparkUnavailable(f"its process did not start: {_first_words(process)}")

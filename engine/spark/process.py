@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -36,7 +36,7 @@ from engine.spark.class_files import ClassFiles
 from engine.spark.connectors import STORE_OF_SCHEME
 from engine.spark.expressions import ALLOWED_EXPRESSIONS
 from engine.spark.file_lists import FileLists
-from engine.spark.jvm import EXIT_S, kill_jvm, launch_jvm, stop_jvm
+from engine.spark.jvm import EXIT_S, JavaProcesses, kill_jvm, launch_jvm, stop_jvm
 from engine.spark.schema import VERSION
 from engine.spark.spark_errors import CONTEXT_STOPPED, restore_names
 from engine.tables.scan import TableRead
@@ -72,6 +72,7 @@ class Launch:
     file_lists: FileLists
     exit_s: float = EXIT_S
     needed_urls: tuple[str, ...] = ()
+    processes: JavaProcesses = field(default_factory=JavaProcesses)
 
 
 class SparkProcess:
@@ -107,7 +108,7 @@ class SparkProcess:
         gateway = None
         try:
             progress("starting Java")
-            gateway = launch_jvm(launch.class_files.settings(launch.conf))
+            gateway = launch_jvm(launch.class_files.settings(launch.conf), launch.processes)
             progress("starting Spark")
             driver = _start_spark(gateway, launch)
             progress("warming up Spark")

@@ -50,7 +50,7 @@ from catalog.conditions import SparkRestarting, SparkSettingFixed
 from catalog.errors import SqlError
 from engine.runtime.jvm_statistics import jvm_metrics
 from engine.runtime.metrics import MetricFamily, counter
-from engine.spark.class_files import JAVA_OPTIONS, find_class_files
+from engine.spark.class_files import JAVA_OPTIONS, find_class_files, quote_option
 from engine.spark.connectors import CONNECTOR_CONF
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S
@@ -212,13 +212,13 @@ class SparkDriver:
         self,
         supervisor: Supervisor[SparkProcess],
         folder: PrivateFolder,
-        file_lists: FileLists,
+        launch: Launch,
         given: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """`given` are the operator's Spark settings."""
         self._supervisor = supervisor
         self._folder = folder
-        self._file_lists = file_lists
+        self._launch = launch
         self._given = given
         self._results = Spool(folder.path / "results")
 
@@ -261,7 +261,7 @@ class SparkDriver:
             file_lists.server.close()
             folder.remove()
             raise
-        return cls(supervisor, folder, file_lists, options.conf)
+        return cls(supervisor, folder, launch, options.conf)
 
     @property
     def spool_dir(self) -> Path:
@@ -311,7 +311,8 @@ class SparkDriver:
     def stop(self) -> None:
         """Ends Spark and its process; running statements fail."""
         self._supervisor.stop()
-        self._file_lists.server.close()
+        self._launch.processes.close()
+        self._launch.file_lists.server.close()
         self._folder.remove()
 
 
@@ -358,7 +359,9 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
         if options.conf[key] != owned[key]:
             raise SparkSettingFixed(key, owned[key])
     given = options.conf.get(JAVA_OPTIONS, "")
-    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+DisableAttachMechanism"
+    # What Java leaves when it is killed is removed before the next start.
+    temporary = quote_option(f"-Djava.io.tmpdir={work_dir / 'spark'}")
+    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} {temporary} -XX:+DisableAttachMechanism"
     heap_bytes = _heap_bytes(options.driver_memory)
     if _HEAP_OF_REGIONS_MIN <= heap_bytes <= _HEAP_OF_REGIONS_MAX:
         java_options += f" {_REGIONS_OPTION}"

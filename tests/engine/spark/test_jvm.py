@@ -145,6 +145,18 @@ def test_a_java_that_is_stuck_is_replaced_and_holds_up_no_end(tmp_path: Path) ->
 
 @pytest.mark.spark
 @pytest.mark.slow
+def test_a_java_that_is_being_started_ends_with_the_driver(tmp_path: Path) -> None:
+    driver = start_spark(local_dir=str(tmp_path))
+    first = driver.process.process_id
+    os.kill(first, signal.SIGKILL)
+    processes = driver._launch.processes
+    assert eventually(lambda: [process.pid for process in processes._running if process.pid != first] != [])
+    driver.stop()
+    assert not list(tmp_path.iterdir()) and not processes._running
+
+
+@pytest.mark.spark
+@pytest.mark.slow
 def test_start_reports_its_steps_and_stop_leaves_nothing(tmp_path: Path) -> None:
     steps: list[str] = []
     driver = start_spark(local_dir=str(tmp_path), progress=steps.append)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from catalog.conditions import SparkUnavailable
-from engine.spark.jvm import _environment, _launch, _properties
+from engine.spark.jvm import JavaProcesses, _environment, _launch, _properties
 from engine.spark.session import SparkDriver
 
 SETTINGS = {
@@ -53,4 +55,16 @@ def test_little_of_the_environment_is_passed_on(monkeypatch: pytest.MonkeyPatch)
 def test_a_java_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/no/such")
     with pytest.raises(SparkUnavailable, match="/no/such"):
-        _launch({})
+        _launch({}, JavaProcesses())
+
+
+def test_processes_end_with_their_driver_also_those_that_are_added_later() -> None:
+    processes = JavaProcesses()
+    first, second = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
+    processes.add(first)
+    assert first.poll() is None
+    processes.close()
+    assert first.poll() == -signal.SIGKILL
+    with pytest.raises(SparkUnavailable, match="shutting down"):
+        processes.add(second)
+    assert second.poll() == -signal.SIGKILL

@@ -33,6 +33,12 @@ def test_on_a_cluster_spark_chooses_the_size_of_pages(tmp_path: Path) -> None:
     assert "spark.buffer.pageSize" not in _conf(SparkOptions(master="spark://host:7077"), tmp_path)
 
 
+def test_java_has_its_temporary_files_in_the_folder_that_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "with a blank"
+    folder.mkdir()
+    assert f'"-Djava.io.tmpdir={folder}/spark"' in _conf(SparkOptions(), folder)["spark.driver.extraJavaOptions"]
+
+
 def test_a_configuration_wins_over_the_gateways_own(tmp_path: Path) -> None:
     given = {"spark.buffer.pageSize": "1m", "spark.driver.extraJavaOptions": "-XX:Tier4InvocationThreshold=1"}
     conf = _conf(SparkOptions(conf=given), tmp_path)
