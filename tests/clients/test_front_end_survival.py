@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 
 import adbc_driver_manager.dbapi as adbc
@@ -53,6 +53,8 @@ print(len(rows), rows[-1][0])
 # A vanished client is not noticed at once, since its statement continues for a client that comes back.
 _CONTINUES = (STATEMENTS, THRIFT_HTTP, CONNECT)
 ENDING = [name for name in FRONT_ENDS if name not in _CONTINUES]
+# The parent of a server's process pauses 16 s before the fourth restart and 60 s before the fifth, and then gives up.
+_KILLS_MAX = 3
 
 
 def _start_client(place: Place, front_end: str, text: str) -> subprocess.Popen[str]:
@@ -139,10 +141,24 @@ def test_malformed_bytes_leave_the_port_and_its_sessions_serving(place: Place, f
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerProcess, Place]]:
-    """Yields a server that the tests restart."""
-    with open_place(tmp_path_factory.mktemp("restarted")) as found:
-        yield found
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[tuple[ServerProcess, Place]]]:
+    """Yields servers that the tests kill, each one for :data:`_KILLS_MAX` tests."""
+
+    def start() -> Generator[tuple[ServerProcess, Place], None, None]:
+        while True:
+            with open_place(tmp_path_factory.mktemp("restarted")) as found:
+                for _ in range(_KILLS_MAX):
+                    yield found
+
+    started = start()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def own(servers: Iterator[tuple[ServerProcess, Place]]) -> tuple[ServerProcess, Place]:
+    """Returns a server that the test may kill once."""
+    return next(servers)
 
 
 def _answers(client: Client) -> bool:
