@@ -36,6 +36,7 @@ from gateway.state.records import (
     VersionsRead,
 )
 from gateway.state.results import saved_result
+from gateway.state.shared_journal import SharedSession
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ class SessionRecorder:
         self._opened = opened
         # Guards the fields below, and the order of records about the session.
         self._lock = threading.Lock()
-        self._journal: Journal | None = None
+        self._journal: Journal | SharedSession | None = None
         self._mark: object = None
         self._is_single = False
         self._is_suspended = False
@@ -62,7 +63,7 @@ class SessionRecorder:
         # Records that are written with the next ones.
         self._later: list[Record] = []
 
-    def adopt(self, journal: Journal) -> None:
+    def adopt(self, journal: Journal | SharedSession) -> None:
         """Continues the journal of a restored session."""
         with self._lock:
             self._journal, self._mark = journal, self._engine_session.state_mark
@@ -77,7 +78,9 @@ class SessionRecorder:
             if self._journal is None:
                 opened = self._opened()
                 self._is_single = opened.is_single
-                self._journal = self.store.open_journal(uuid.UUID(opened.id), opened.identity.principal)
+                self._journal = self.store.open_journal(
+                    uuid.UUID(opened.id), opened.identity.principal, is_single=opened.is_single
+                )
                 news.append(opened)
             mark = self._engine_session.state_mark
             if mark is not self._mark:
