@@ -68,17 +68,18 @@ class Lease:
         self._on_lost = on_lost
         self._renewed = _now()
         self._ending = threading.Event()
+        self._is_ending = False
         self._thread = threading.Thread(target=self._beat, name="state-lease", daemon=True)
         self._thread.start()
 
     @property
     def is_released(self) -> bool:
         """Returns True after `release`."""
-        return self._ending.is_set()
+        return self._is_ending
 
     def ensure_held(self) -> None:
         """Raises `StateLost` if another process may own the folder. Cheap while the lease was renewed recently."""
-        if self._ending.is_set():
+        if self._is_ending:
             raise StateLost()
         if _now() - self._renewed > LEASE_S / 2 and not self._renew():
             self._on_lost()
@@ -86,6 +87,7 @@ class Lease:
 
     def release(self, *, removes: bool) -> None:
         """Stops renewing; with `removes` the folder is removed too."""
+        self._is_ending = True
         self._ending.set()
         self._thread.join()
         if removes:
