@@ -339,7 +339,10 @@ class StateStore:
 
     def appended_file(self, path: Path, owner: Closable) -> AppendedFile:
         """Returns a journal's file."""
-        return AppendedFile(path, owner, self._open_files, self.lease.ensure_held)
+        # The local part of a folder in an object store is this process's alone, and has what the store lacks while it
+        # does not respond, and the lease cannot be renewed.
+        ensure_held = _ignore if self.is_replicated else self.lease.ensure_held
+        return AppendedFile(path, owner, self._open_files, ensure_held)
 
     @property
     def is_replicated(self) -> bool:
@@ -525,6 +528,10 @@ class StateStore:
         self.release()
         self.positions.close()
         self._folder.close()
+
+
+def _ignore() -> None:
+    pass
 
 
 def _files_of(record: Record) -> set[str]:

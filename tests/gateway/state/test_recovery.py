@@ -25,7 +25,7 @@ from engine.spool.budget import SpoolBudget
 from gateway.hs2.gen import ttypes as t
 from gateway.sessions.limits import Limits
 from gateway.sessions.requested import WantedResult
-from gateway.state.folder import StateFolder
+from gateway.state.folder import LEASE_S, Lease, StateFolder
 from gateway.state.records import SessionOpened, decode
 from gateway.state.remote_positions import RemotePositions
 from tests.gateway.arrow_engine import ArrowEngine, answer_of_rows, fails, modifies, rows, sleeps
@@ -559,6 +559,30 @@ def test_full_disk_leaves_whole_lines_in_a_shared_journal(disk: Path, engine: Ar
     assert process.state.failures
     second = killed_and_restarted(process)
     assert [second.poll(one)["http_status"] for one in (before, missing, after)] == [200, 404, 200]
+    second.stop()
+
+
+def test_suspended_process_appends_nothing_to_a_file_that_was_taken_over(disk: Path, engine: ArrowEngine) -> None:
+    """Although it has the file open."""
+    first = Process(disk, engine)
+    lease = first.state.lease
+    assert isinstance(lease, Lease)
+    session = open_session(first.thrift())
+    statement = first.submit("SELECT nested")
+    lease._ending.set()  # no beats, as in a process that is suspended; its lock is held
+    lease._thread.join()
+    lease._ending.clear()
+    os.utime(lease.folder / "lock", (0, 0))
+    second = Process(disk, engine)
+    assert second.num_restored == 2
+    before = {path.name: path.read_bytes() for path in (second.state.lease.folder / "sessions").iterdir()}
+    lease._renewed -= LEASE_S
+    first.submit("SELECT 1")
+    execute(first.thrift(), session, "SELECT 1")
+    assert first.state.failures and "lost" in first.calls
+    after = {path.name: path.read_bytes() for path in (second.state.lease.folder / "sessions").iterdir()}
+    assert len(before) == 2 and before == after
+    assert second.poll(statement) == statement
     second.stop()
 
 
