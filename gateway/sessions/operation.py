@@ -145,13 +145,11 @@ class Operation:
         result_bytes_max: int,
         whole: bool = False,
         streams: bool = False,
-        operation_id: uuid.UUID | None = None,
     ) -> None:
         """Creates a PENDING operation. `whole`: the statement is finished when its whole result is held, not its first
-        rows. `streams`: its rows may be fetched while it runs. `operation_id` None: it has a random one.
+        rows. `streams`: its rows may be fetched while it runs.
         """
-        self.id = operation_id or uuid.uuid4()
-        self.id_text = str(self.id)
+        self.id = uuid.uuid4()
         self.identity, self.text, self.submitted_text = identity, text, text
         self.requested = RequestedStatement()
         self.recorder: Recorder = NoRecorder()
@@ -214,7 +212,7 @@ class Operation:
             identity=self.identity,
             cancel=self.cancel_token,
             statement_id=self.id.hex,
-            transaction_id=self.id_text,
+            transaction_id=str(self.id),
             result_bytes_max=result_bytes_max,
             on_substituted=self._note_text,
             on_parsed=self._note_parsed,
@@ -242,6 +240,16 @@ class Operation:
         """Returns the state, and the result if there is one."""
         with self._changed:
             return self._state, self._stream, self._buffer
+
+    @property
+    def id_text(self) -> str:
+        """Returns the id as a text."""
+        return self._context.transaction_id or str(self.id)
+
+    def identify(self, operation_id: uuid.UUID) -> None:
+        """Sets the id; called before anything refers to it."""
+        self.id = operation_id
+        self._context = with_changes(self._context, statement_id=operation_id.hex, transaction_id=str(operation_id))
 
     def repeat(self, repetition: Repetition) -> None:
         """Continues a statement that a former process began; called before it is submitted."""

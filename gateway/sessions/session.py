@@ -357,8 +357,9 @@ class Session:
             result_bytes_max=self._limits.result_bytes_max,
             whole=whole,
             streams=streams,
-            operation_id=operation_id,
         )
+        if operation_id is not None:
+            operation.identify(operation_id)
         operation.store = self.store
         if recorder is not None:
             operation.recorder = StatementRecorder(recorder, operation)
