@@ -58,6 +58,7 @@ from gateway.state.records import (
 )
 from gateway.state.replica import UNKNOWN_POSITION
 from gateway.state.results import file_names, restored_stream
+from gateway.state.shared_journal import SharedSession
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +110,7 @@ class Recovery:
 
     def _restore(
         self,
-        journal: Journal,
+        journal: Journal | SharedSession,
         records: Sequence[Record],
         positions: Places,
         used: set[str],

@@ -149,19 +149,37 @@ class Registry:
             ),
         )
 
+    def open_single_session(
+        self, identity: Identity, *, catalog: str | None = None, schema: str | None = None, origin: Origin | None = None
+    ) -> Session:
+        """Opens a session as :meth:`open_session` does, for one statement, after which `retire_after` retires it."""
+        return self._add_session(
+            identity,
+            origin,
+            lambda: self.engine.open_session(
+                identity, settings={}, catalog=catalog, schema=schema, may_lack_schema=False
+            ),
+            is_single=True,
+        )
+
     def clone_session(self, session: Session, identity: Identity, origin: Origin | None = None) -> Session:
         """Opens a session that begins with the state of `session`."""
         saved = session.engine_session.saved_state()
         return self._add_session(identity, origin, lambda: self.engine.restore_session(identity, saved))
 
     def _add_session(
-        self, identity: Identity, origin: Origin | None, open_session: Callable[[], EngineSession]
+        self,
+        identity: Identity,
+        origin: Origin | None,
+        open_session: Callable[[], EngineSession],
+        *,
+        is_single: bool = False,
     ) -> Session:
         self._ensure_current(identity)
         self._evict(identity.principal)
         with self._lock:
             self._ensure_capacity(identity.principal)
-        session = self._new_session(identity, open_session())
+        session = self._new_session(identity, open_session(), is_single=is_single)
         session.origin = origin or Origin()
         try:
             self._auditor.record_session_open(str(session.id), identity, session.origin)
@@ -173,8 +191,9 @@ class Registry:
             raise
         return session
 
-    def _new_session(self, identity: Identity, engine_session: EngineSession) -> Session:
+    def _new_session(self, identity: Identity, engine_session: EngineSession, *, is_single: bool = False) -> Session:
         session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
+        session.is_single = is_single
         session.store = self.store
         if self.state is not None:
             session.record_in(self.state)
@@ -236,8 +255,7 @@ class Registry:
         return operation
 
     def retire_after(self, session: Session, operation: Operation) -> None:
-        """Retires `session` when `operation`, its only one, ends. The whole result must be held by then."""
-        session.is_single = True
+        """Retires `session`, opened for `operation`, when that ends. The whole result must be held by then."""
         operation.on_end(lambda: self._retire(session, operation))
 
     def close_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> None:

@@ -33,6 +33,7 @@ class SpoolBudget:
         self._lock = threading.Lock()
         # Bytes by owner.
         self._held: Counter[str] = Counter()
+        self._total = 0
         self._returned: deque[tuple[str, int]] = deque()
 
     def take(self, owner: str, count: int) -> None:
@@ -42,6 +43,7 @@ class SpoolBudget:
             if count > self._free_bytes(owner):
                 raise self._refusal(owner)
             self._held[owner] += count
+            self._total += count
 
     def give_back(self, owner: str, count: int) -> None:
         """Returns bytes to the budget. Takes no lock."""
@@ -61,19 +63,20 @@ class SpoolBudget:
             # approach the limit together, and none of them starves.
             count = max(needed, min(wanted, left // _SHARE))
             self._held[owner] += count
+            self._total += count
             return count
 
     def held_bytes(self) -> int:
         """Returns the bytes that all owners hold now, released files not included."""
         with self._lock:
             self._settle()
-            return self._held.total()
+            return self._total
 
     def _free_bytes(self, owner: str) -> int:
         return min(self._left(), self._owner_max - self._held[owner])
 
     def _left(self) -> int:
-        return self.bytes_max - self.elsewhere - self._held.total()
+        return self.bytes_max - self.elsewhere - self._total
 
     def _refusal(self, owner: str) -> SqlError:
         owner_left, left = self._owner_max - self._held[owner], self._left()
@@ -86,6 +89,7 @@ class SpoolBudget:
         while self._returned:
             owner, count = self._returned.popleft()
             self._held[owner] -= count
+            self._total -= count
             if not self._held[owner]:
                 del self._held[owner]
 

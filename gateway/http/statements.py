@@ -189,10 +189,9 @@ class StatementApi:
 
     def open(self, submitted: SessionRequest, seconds: float, *, may_lack_schema: bool = False) -> Session:
         """Opens a session within `seconds`, or raises."""
-        registry = self.registry()
-        identity = self.identity()
-        origin = origin_of_request()
-        return self.calls.run(
+        registry, identity, origin = self.registry(), self.identity(), origin_of_request()
+        return self._open_within(
+            seconds,
             lambda: registry.open_session(
                 identity,
                 settings=submitted.settings,
@@ -201,6 +200,22 @@ class StatementApi:
                 may_lack_schema=may_lack_schema,
                 origin=origin,
             ),
+        )
+
+    def _open_single(self, submitted: StatementRequest, seconds: float) -> Session:
+        """Opens a session for one statement."""
+        registry, identity, origin = self.registry(), self.identity(), origin_of_request()
+        return self._open_within(
+            seconds,
+            lambda: registry.open_single_session(
+                identity, catalog=submitted.catalog, schema=submitted.schema, origin=origin
+            ),
+        )
+
+    def _open_within(self, seconds: float, open_session: Callable[[], Session]) -> Session:
+        registry, identity = self.registry(), self.identity()
+        return self.calls.run(
+            open_session,
             seconds,
             # A session that opens after the request has given up would belong to nobody.
             abandoned=lambda session: registry.close_session(session.id, identity),
@@ -219,7 +234,7 @@ class StatementApi:
         if submitted.session_id:
             session = registry.session(submitted.session_id, identity)
         else:
-            session = self.open(SessionRequest(catalog=submitted.catalog, schema=submitted.schema, settings={}), open_s)
+            session = self._open_single(submitted, open_s)
         delivery = Delivery(submitted, context_of(session))
         try:
             operation = session.execute(

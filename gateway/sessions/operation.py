@@ -241,6 +241,11 @@ class Operation:
         with self._changed:
             return self._state, self._stream, self._buffer
 
+    @property
+    def id_text(self) -> str:
+        """Returns the id as a text."""
+        return self._context.transaction_id or str(self.id)
+
     def identify(self, operation_id: uuid.UUID) -> None:
         """Sets the id; called before anything refers to it."""
         self.id = operation_id

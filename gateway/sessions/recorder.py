@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
@@ -36,8 +35,12 @@ from gateway.state.records import (
     VersionsRead,
 )
 from gateway.state.results import saved_result
+from gateway.state.shared_journal import SharedSession
 
 logger = logging.getLogger(__name__)
+
+# The option that names the front end.
+_FRONT_END = "front_end"
 
 
 class SessionRecorder:
@@ -53,7 +56,7 @@ class SessionRecorder:
         self._opened = opened
         # Guards the fields below, and the order of records about the session.
         self._lock = threading.Lock()
-        self._journal: Journal | None = None
+        self._journal: Journal | SharedSession | None = None
         self._mark: object = None
         self._is_single = False
         self._is_suspended = False
@@ -62,7 +65,7 @@ class SessionRecorder:
         # Records that are written with the next ones.
         self._later: list[Record] = []
 
-    def adopt(self, journal: Journal) -> None:
+    def adopt(self, journal: Journal | SharedSession) -> None:
         """Continues the journal of a restored session."""
         with self._lock:
             self._journal, self._mark = journal, self._engine_session.state_mark
@@ -77,7 +80,8 @@ class SessionRecorder:
             if self._journal is None:
                 opened = self._opened()
                 self._is_single = opened.is_single
-                self._journal = self.store.open_journal(uuid.UUID(opened.id), opened.identity.principal)
+                owner = opened.identity.principal
+                self._journal = self.store.open_journal(opened.id, owner, is_single=opened.is_single)
                 news.append(opened)
             mark = self._engine_session.state_mark
             if mark is not self._mark:
@@ -150,9 +154,11 @@ class StatementRecorder:
             records: list[Record] = [] if outcome is None else [outcome]
             if outcome is None and self._versions:
                 records.append(self._read())
-            # A DataFrame plan is not recorded: its statement is not run again.
-            is_whole = outcome is None and self._operation.is_text
-            self._session.append(recorded_statement(self._operation, is_whole=is_whole), *records)
+            if outcome is None:
+                recorded = recorded_statement(self._operation)
+            else:
+                recorded = recorded_ended_statement(self._operation, outcome.options)
+            self._session.append(recorded, *records)
         if outcome is None and (outcome := self._outcome()) is not None:  # it ended meanwhile
             self._append_end(outcome)
 
@@ -192,16 +198,16 @@ class StatementRecorder:
 
         After a crash a closed statement may be open again until it expires, if its rows are part of the records.
         """
-        operation_id = self._operation.id
+        operation = self._operation
         with self._lock:
             if self._is_recorded:
                 append = self._session.append if self._has_files else self._session.append_later
-                append(StatementClosed(id=str(operation_id)))
+                append(StatementClosed(id=operation.id_text))
             self._files.clear()
-        self._session.store.positions.forget(operation_id)
+        self._session.store.positions.forget(operation.id)
 
     def _read(self) -> VersionsRead:
-        return VersionsRead(id=str(self._operation.id), versions=dict(self._versions))
+        return VersionsRead(id=self._operation.id_text, versions=dict(self._versions))
 
     def _outcome(self) -> StatementEnded | None:
         operation = self._operation
@@ -214,7 +220,7 @@ class StatementRecorder:
     def _record(self, state: OperationState, error: SqlError | None, result: SavedResult | None) -> StatementEnded:
         operation = self._operation
         return StatementEnded(
-            id=str(operation.id),
+            id=operation.id_text,
             state=state.name,
             ended_ms=operation.ended_ms or time.time_ns() // 1_000_000,
             error=None if error is None else saved_error(error),
@@ -238,11 +244,13 @@ class StatementRecorder:
         return saved
 
 
-def recorded_statement(operation: Operation, *, is_whole: bool) -> StatementRecorded:
-    """Returns the record for a statement; only with `is_whole` it has what is needed to run it."""
+def recorded_statement(operation: Operation) -> StatementRecorded:
+    """Returns the record for a statement that has not ended, with what is needed to run it."""
     requested, wanted = operation.requested, operation.requested.wanted
+    # A DataFrame plan is not recorded: its statement is not run again.
+    is_whole = operation.is_text
     return StatementRecorded(
-        id=str(operation.id),
+        id=operation.id_text,
         text=operation.submitted_text if is_whole else operation.text[:TEXT_CHARACTERS_MAX],
         parameters=tuple(map(_saved_parameter, requested.parameters)) if is_whole else (),
         is_whole=is_whole,
@@ -258,6 +266,20 @@ def recorded_statement(operation: Operation, *, is_whole: bool) -> StatementReco
         shows_materialized=wanted.shows_materialized,
         settings=dict(wanted.settings),
         options=operation.options(),
+    )
+
+
+def recorded_ended_statement(operation: Operation, options: dict[str, object]) -> StatementRecorded:
+    """Returns the record for a statement that has ended and is not run again; the record of its end has the rest."""
+    return StatementRecorded(
+        id=operation.id_text,
+        text=operation.text[:TEXT_CHARACTERS_MAX],
+        is_whole=False,
+        kind=operation.kind.name,
+        is_kind_known=operation.is_kind_known,
+        is_call=operation.is_call,
+        created_ms=operation.created_ms,
+        options={_FRONT_END: options[_FRONT_END]} if _FRONT_END in options else {},
     )
 
 

@@ -270,7 +270,7 @@ class Session:
 
     def record_in(self, store: StateStore) -> SessionRecorder:
         """Records the session in the state folder from its first record on."""
-        self.id = store.new_session_id()
+        self.id = store.new_session_id(is_single=self.is_single)
         self.recorder = SessionRecorder(store, self.engine_session, self._opened)
         return self.recorder
 

@@ -7,8 +7,9 @@
     gateways/<id>/address.json      its internal address (`addresses.py`)
     gateways/<id>/running.json      how many statements run there (`running_counts.py`)
     gateways/<id>/held.json         the size of its records
-    gateways/<id>/sessions/<key>    one session's journal (`journal.py`); the key is the first
-                                    six bytes of the session's id
+    gateways/<id>/sessions/<key>    one session's journal (`journal.py`), or one of several sessions that were
+                                    opened for one statement (`shared_journal.py`); the key is the first six bytes
+                                    of the sessions' ids
     gateways/<id>/results/          results that wait to be fetched, files with Arrow messages
     gateways/<id>/positions         each result's next row (`positions.py`)
 
@@ -43,7 +44,9 @@ from gateway.state.running_counts import Counts, read_counts, read_held_bytes, w
 
 logger = logging.getLogger(__name__)
 
-FORMAT_VERSION = 1
+# Version 2 has journals of several sessions (`shared_journal.py`). A folder of version 1 is readable, and becomes one
+# of version 2.
+FORMAT_VERSION, _READABLE_VERSIONS = 2, (1, 2)
 BEAT_S = 1.0
 LEASE_S = 10.0
 
@@ -65,17 +68,18 @@ class Lease:
         self._on_lost = on_lost
         self._renewed = _now()
         self._ending = threading.Event()
+        self._is_ending = False
         self._thread = threading.Thread(target=self._beat, name="state-lease", daemon=True)
         self._thread.start()
 
     @property
     def is_released(self) -> bool:
         """Returns True after `release`."""
-        return self._ending.is_set()
+        return self._is_ending
 
     def ensure_held(self) -> None:
         """Raises `StateLost` if another process may own the folder. Cheap while the lease was renewed recently."""
-        if self._ending.is_set():
+        if self._is_ending:
             raise StateLost()
         if _now() - self._renewed > LEASE_S / 2 and not self._renew():
             self._on_lost()
@@ -83,6 +87,7 @@ class Lease:
 
     def release(self, *, removes: bool) -> None:
         """Stops renewing; with `removes` the folder is removed too."""
+        self._is_ending = True
         self._ending.set()
         self._thread.join()
         if removes:
@@ -165,9 +170,10 @@ class StateFolder:
                 version = json.loads(path.read_text())["version"]
             except (ValueError, KeyError, TypeError) as error:
                 raise StateFolderNotUsable(str(path), "it contains no format version") from error
-            if version != FORMAT_VERSION:
+            if version not in _READABLE_VERSIONS:
                 raise StateFormatNotSupported(str(self.path), str(version), FORMAT_VERSION)
-            return
+            if version == FORMAT_VERSION:
+                return
         made = path.with_name(f"{_FORMAT}.{uuid.uuid4().hex}")
         made.touch(0o600)
         made.write_text(json.dumps({"version": FORMAT_VERSION}))

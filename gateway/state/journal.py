@@ -1,5 +1,7 @@
 """Sessions' journals: files to which records are appended before a client learns about what they record.
 
+A session that is opened for one statement has a part of a file (`shared_journal.py`).
+
 An append is one `write` without `fsync`: what it wrote survives the end of the process, and after a power failure the
 last second may be missing. If the disk is full, statements run without records (`StateStore.failures` counts them): a
 VACUUM must be able to make room.
@@ -13,35 +15,39 @@ VACUUM must be able to make room.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
+from catalog.conditions import StateLost
 from catalog.errors import SqlError
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from engine.spool.spool_file import SpoolFile
 from gateway.results.sent_rows import SentRows
 from gateway.state.addresses import Address
+from gateway.state.appended_file import AppendedFile, Closable, OpenFiles, Span
 from gateway.state.folder import Lease, SessionPlace, StateFolder
 from gateway.state.positions import Positions, read_positions
 from gateway.state.records import (
     Record,
     SessionChanged,
     SessionOpened,
+    SharedRecords,
     StatementClosed,
     StatementEnded,
     StatementRecorded,
     VersionsRead,
     decode,
+    decode_shared,
     encode,
+    is_shared,
 )
 from gateway.state.remote_folder import RemoteFolder
 from gateway.state.remote_lease import RemoteLease
@@ -49,6 +55,7 @@ from gateway.state.remote_positions import RemotePositions
 from gateway.state.replica import Appended, Entry, Removed, Replaced, Replica
 from gateway.state.results import file_names
 from gateway.state.running_counts import Counts
+from gateway.state.shared_journal import FULL_BYTES, SharedJournal, SharedSession
 
 logger = logging.getLogger(__name__)
 
@@ -66,9 +73,20 @@ def key_of(object_id: uuid.UUID) -> str:
     return object_id.bytes[:KEY_BYTES].hex()
 
 
+# The version and the variant of a random UUID, after a session's key.
+_RANDOM_BITS = (1 << 128) - 1 - (0xF << 76) - (0x3 << 62)
+_UUID4_BITS = (0x4 << 76) | (0x2 << 62)
+
+
+def id_with_key(key: bytes) -> uuid.UUID:
+    """Returns a new id that begins with the key of a session."""
+    # `uuid.UUID(bytes=…, version=4)` takes three times as long.
+    return uuid.UUID(int=int.from_bytes(key + os.urandom(16 - KEY_BYTES)) & _RANDOM_BITS | _UUID4_BITS)
+
+
 def id_in_session(session_id: uuid.UUID) -> uuid.UUID:
     """Returns a new statement's id, which shows its session."""
-    return uuid.UUID(bytes=session_id.bytes[:KEY_BYTES] + uuid.uuid4().bytes[KEY_BYTES:])
+    return id_with_key(session_id.bytes[:KEY_BYTES])
 
 
 class Journal:
@@ -76,64 +94,85 @@ class Journal:
 
     def __init__(self, store: StateStore, path: Path, owner: str) -> None:
         self._store = store
-        self._path = path
         self._owner = owner
         # Guards the file and the fields below.
         self._lock = threading.Lock()
-        self._size = self._closed_bytes = 0
-        self._sizes: dict[str, int] = {}
+        self._file = store.appended_file(path, self)
+        self._closed_bytes = 0
+        # The lines about the session and its newest state, and those of each open statement.
+        self._opened: list[Span] = []
+        self._state: list[Span] = []
+        self._statements: dict[str, list[Span]] = {}
         self._is_removed = False
 
     def append(self, *records: Record) -> bool:
         """Appends records; returns False if they could not be written."""
-        content = encode(*records)
+        lines = list(map(encode, records))
+        content = b"".join(lines)
         with self._lock:
             if self._is_removed:
                 return False
-            for record in records:
-                self._measure(record, len(content) // len(records))
-            if self._closed_bytes > _REWRITTEN_FROM and self._closed_bytes > self._size // 2:
+            if self._closed_bytes > _REWRITTEN_FROM and self._closed_bytes > self._file.size // 2:
                 self._rewrite()
-            is_written = self._write(content)
-            if not is_written or not self._store.is_replicated:
-                return is_written
+            offset = self._file.size
+            if not self._write(content):
+                return False
+            self._note_lines(zip(records, map(len, lines), strict=True), offset)
+            if not self._store.is_replicated:
+                return True
             results = [name for record in records for name in _files_of(record)]
-            return self._store.replicate(Appended(self._path.name, content.decode()), results)
+            return self._store.replicate(Appended(self._file.path.name, content.decode()), results)
 
     def remove(self) -> None:
         """Removes the journal: its session has ended, with all its statements."""
+        name = self._file.path.name
         with self._lock:
             if self._is_removed:
                 return
             self._is_removed = True
-            with contextlib.suppress(FileNotFoundError):
-                self._path.unlink()
-            self._store.budget.give_back(self._owner, self._size)
+            self._file.remove()
+            self._store.budget.give_back(self._owner, self._file.size)
         if self._store.is_replicated:
-            self._store.replicate(Removed(self._path.name))
-        self._store.forget(self._path.name)
+            self._store.replicate(Removed(name))
+        self._store.forget(name)
 
-    def adopt(self, records: list[Record], size: int) -> None:
-        """Counts what the file has already."""
+    def adopt(self, lines: Iterable[tuple[Record, int]], size: int) -> None:
+        """Counts what the file has already: these records, with the sizes of their lines."""
         with self._lock:
-            for record in records:
-                self._measure(record, size // len(records))
+            self._note_lines(lines, 0)
             self._store.budget.take(self._owner, size)
-            self._size = size
+            self._file.size = size
             if self._store.is_replicated:
-                self._store.replicate(Replaced(self._path.name, self._path.read_text()))
+                self._store.replicate(Replaced(self._file.path.name, self._file.path.read_text()))
 
-    def _measure(self, record: Record, size: int) -> None:
-        match record:
-            case StatementRecorded() | VersionsRead() | StatementEnded():
-                self._sizes[record.id] = self._sizes.get(record.id, 0) + size
-            case StatementClosed():
-                self._closed_bytes += size + self._sizes.pop(record.id, 0)
-            case SessionChanged():
-                self._closed_bytes += self._sizes.get("", 0)
-                self._sizes[""] = size
-            case SessionOpened():
-                pass
+    def try_close(self) -> bool:
+        """Closes the file; returns False if it is used."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._file.close()
+        finally:
+            self._lock.release()
+        return True
+
+    def _note_lines(self, lines: Iterable[tuple[Record, int]], offset: int) -> None:
+        """Remembers where lines are that were written at `offset`."""
+        for record, size in lines:
+            span = offset, size
+            offset += size
+            match record:
+                case StatementRecorded():
+                    self._statements[record.id] = [span]
+                case VersionsRead() | StatementEnded():
+                    # A statement that is not there could not be recorded, on a disk that was full.
+                    self._statements.setdefault(record.id, []).append(span)
+                case StatementClosed():
+                    self._closed_bytes += size + _size_of(self._statements.pop(record.id, ()))
+                case SessionChanged():
+                    self._closed_bytes += _size_of(self._state)
+                    self._state = [span]
+                case SessionOpened():
+                    self._opened = self._opened or [span]
 
     def _write(self, content: bytes) -> bool:
         try:
@@ -142,28 +181,34 @@ class Journal:
             self._store.note_failure(error)
             return False
         try:
-            _append(self._path, content, self._size)
-        except OSError as error:
+            self._file.append(content)
+        except (OSError, StateLost) as error:
             self._store.budget.give_back(self._owner, len(content))
             self._store.note_failure(error)
             return False
-        self._size += len(content)
         return True
 
     def _rewrite(self) -> None:
         """Writes the records anew without those of closed statements, and the newest state alone."""
-        made = self._path.with_name(f".{self._path.name}")
+        spans = [*self._opened, *self._state, *(span for spans in self._statements.values() for span in spans)]
+        spans.sort()
         try:
-            live = live_records(list(decode(self._path.read_bytes())))
-            made.touch(0o600)
-            made.write_bytes(encode(*live))
-            made.rename(self._path)
-        except (OSError, msgspec.MsgspecError) as error:
+            removed = self._file.replace(spans)
+        except (OSError, StateLost) as error:
             self._store.note_failure(error)
             return
-        size = self._path.stat().st_size
-        self._store.budget.give_back(self._owner, self._size - size)
-        self._size, self._closed_bytes = size, 0
+        moved, offset = dict[Span, Span](), 0
+        for span in spans:
+            moved[span] = offset, span[1]
+            offset += span[1]
+        self._opened, self._state = ([moved[span] for span in spans] for spans in (self._opened, self._state))
+        self._statements = {key: [moved[span] for span in spans] for key, spans in self._statements.items()}
+        self._store.budget.give_back(self._owner, removed)
+        self._closed_bytes = 0
+
+
+def _size_of(spans: Iterable[Span]) -> int:
+    return sum(size for _, size in spans)
 
 
 def live_records(records: list[Record]) -> list[Record]:
@@ -182,6 +227,27 @@ def live_records(records: list[Record]) -> list[Record]:
             case StatementClosed():
                 pass
     return live
+
+
+def sessions_in(lines: Iterable[SharedRecords]) -> tuple[dict[str, list[Record]], dict[str, str]]:
+    """Returns the records of the sessions in a shared journal that have not ended, and their principals."""
+    found: dict[str, list[Record]] = {}
+    for line in lines:
+        if line.has_ended:
+            found.pop(line.session, None)
+        else:
+            found.setdefault(line.session, []).extend(line.records)
+    live = {session: live_records(records) for session, records in found.items()}
+    owners = {
+        session: records[0].identity.principal
+        for session, records in live.items()
+        if records and isinstance(records[0], SessionOpened)
+    }
+    return {session: live[session] for session in owners}, owners
+
+
+# A session of a process that has ended, with its records and its results' positions.
+Taken: TypeAlias = tuple[Journal | SharedSession, list[Record], Places]
 
 
 class StateStore:
@@ -204,7 +270,10 @@ class StateStore:
         self.positions = self._open_positions(own)
         # Records that were not written, and sessions that were taken over.
         self.failures = self.restored = 0
-        self._journals: dict[str, Journal] = {}
+        self._journals: dict[str, Journal | SharedJournal] = {}
+        # The journal for further sessions of one statement; None before the first one.
+        self._shared: SharedJournal | None = None
+        self._open_files = OpenFiles()
         self._address: Address | None = None
         # Keys of sessions that are being restored.
         self._restoring: set[str] = set()
@@ -228,8 +297,12 @@ class StateStore:
         """Returns the time in seconds after which another gateway has a session whose owner has ended."""
         return self._folder.wait_s
 
-    def new_session_id(self) -> uuid.UUID:
-        """Returns a new session's id."""
+    def new_session_id(self, *, is_single: bool = False) -> uuid.UUID:
+        """Returns a new session's id; with `is_single` one that begins with the key of a shared journal, if the folder
+        has such journals.
+        """
+        if is_single and self._replica is None:
+            return id_with_key(self._shared_prefix())
         drawn = uuid.uuid4().bytes
         if isinstance(self._folder, RemoteFolder):
             prefix = self._folder.session_prefix()
@@ -237,6 +310,39 @@ class StateStore:
                 drawn = uuid.uuid4().bytes
             drawn = prefix + drawn[len(prefix) :]
         return uuid.UUID(bytes=drawn)
+
+    def _shared_prefix(self) -> bytes:
+        """Returns the key for another session of one statement."""
+        shared = self._shared
+        if shared is None or shared.size >= FULL_BYTES:
+            with self._lock:
+                if shared is self._shared:
+                    key = os.urandom(KEY_BYTES).hex()
+                    self._shared = self._journals[key] = self._shared_journal(key, is_current=True)
+                else:
+                    shared = None
+            if shared is not None:
+                shared.fill()
+            shared = self._shared
+            assert shared is not None
+        return bytes.fromhex(shared.key)
+
+    def _shared_journal(self, key: str, *, is_current: bool) -> SharedJournal:
+        def forget(empty: SharedJournal) -> None:
+            with self._lock:
+                if self._journals.get(key) is empty:
+                    del self._journals[key]
+
+        journal = SharedJournal(lambda: self.budget, self.note_failure, forget, is_current=is_current)
+        journal.use(self.appended_file(self._sessions / key, journal))
+        return journal
+
+    def appended_file(self, path: Path, owner: Closable) -> AppendedFile:
+        """Returns a journal's file."""
+        # The local part of a folder in an object store is this process's alone, and has what the store lacks while it
+        # does not respond, and the lease cannot be renewed.
+        ensure_held = _ignore if self.is_replicated else self.lease.ensure_held
+        return AppendedFile(path, owner, self._open_files, ensure_held)
 
     @property
     def is_replicated(self) -> bool:
@@ -257,14 +363,23 @@ class StateStore:
 
     @property
     def num_sessions(self) -> int:
-        """Returns the number of journals."""
-        return len(self._journals)
-
-    def open_journal(self, session_id: uuid.UUID, owner: str) -> Journal | None:
-        """Returns a new session's journal; None if another session's statements have ids that begin alike."""
-        key = key_of(session_id)
+        """Returns the number of recorded sessions."""
         with self._lock:
-            if key in self._journals:
+            journals = list(self._journals.values())
+        return sum(journal.num_sessions if isinstance(journal, SharedJournal) else 1 for journal in journals)
+
+    def open_journal(self, session_id: str, owner: str, *, is_single: bool = False) -> Journal | SharedSession | None:
+        """Returns a new session's journal; None if another session's statements have ids that begin alike."""
+        key = session_id.replace("-", "")[: 2 * KEY_BYTES]
+        with self._lock:
+            found = self._journals.get(key)
+            if is_single and self._replica is None:
+                if isinstance(found, SharedJournal) and (part := found.session(session_id, owner)) is not None:
+                    return part
+                # It was removed with its last session since the id was drawn.
+                found = self._journals[key] = self._shared_journal(key, is_current=False)
+                return found.session(session_id, owner)
+            if found is not None:
                 return None
             journal = self._journals[key] = Journal(self, self._sessions / key, owner)
             return journal
@@ -299,7 +414,7 @@ class StateStore:
         """Returns the folder with a session's journal; None if no folder has it."""
         return self._folder.locate(key, self.lease.folder)
 
-    def take_over(self, used: set[str]) -> Iterator[tuple[Journal, list[Record], Places]]:
+    def take_over(self, used: set[str]) -> Iterator[Taken]:
         """Yields the sessions of processes that have ended, each with its records and its results' positions.
 
         A session that cannot be read is left out, with a line in the log. The caller adds the names of results' files
@@ -323,36 +438,60 @@ class StateStore:
             for folder in folders:
                 folder.finish(removes=is_done)
 
-    def _take_sessions(self, former: Path) -> Iterator[tuple[Journal, list[Record], Places]]:
+    def _take_sessions(self, former: Path) -> Iterator[Taken]:
         positions = read_positions(former / "positions")
         for path in sorted((former / "sessions").glob("[!.]*")):
             self._restoring.add(path.name)
             try:
-                if taken := self._take(path):
-                    yield *taken, positions
+                for journal, records in self._take(path):
+                    self.restored += 1
+                    yield journal, records, positions
             finally:
                 self._restoring.discard(path.name)
 
-    def _take(self, path: Path) -> tuple[Journal, list[Record]] | None:
+    def _take(self, path: Path) -> list[tuple[Journal | SharedSession, list[Record]]]:
         try:
             content = path.read_bytes()
             content = content[: content.rfind(b"\n") + 1]  # without a line that was not completed
-            records = live_records(list(decode(content)))
+            if is_shared(content):
+                return self._take_shared(path, content)
+            lines = list(decode(content))
+            records = live_records([record for record, _ in lines])
             if not records or not isinstance(records[0], SessionOpened):
-                return None
-            target = self._sessions / path.name
-            os.truncate(path, len(content))
-            path.rename(target)
+                return []
+            target = self._move(path, len(content))
         except (OSError, msgspec.MsgspecError) as error:
             logger.warning("a session of a former process cannot be restored: %s", error)
-            return None
+            return []
         with self._lock:
             if path.name in self._journals:
-                return None
+                return []
             journal = self._journals[path.name] = Journal(self, target, records[0].identity.principal)
-        journal.adopt(records, len(content))
-        self.restored += 1
-        return journal, records
+        journal.adopt(lines, len(content))
+        return [(journal, records)]
+
+    def _take_shared(self, path: Path, content: bytes) -> list[tuple[Journal | SharedSession, list[Record]]]:
+        lines = list(decode_shared(content))
+        if any(line is None for line, _ in lines):
+            logger.warning("records of a former process cannot be read, and their sessions may not be restored")
+        sessions, owners = sessions_in(line for line, _ in lines if line is not None)
+        if not sessions:
+            return []
+        self._move(path, len(content))
+        with self._lock:
+            if path.name in self._journals:
+                return []
+            journal = self._journals[path.name] = self._shared_journal(path.name, is_current=False)
+        journal.adopt(lines, owners)
+        found = ((journal.session(name, owners[name]), records) for name, records in sessions.items())
+        return [(part, records) for part, records in found if part is not None]
+
+    def _move(self, path: Path, size: int) -> Path:
+        """Moves a journal with its complete lines to this process's folder."""
+        target = self._sessions / path.name
+        os.truncate(path, size)
+        path.rename(target)
+        return target
 
     def adopt_file(self, name: str, owner: str) -> SpoolFile:
         """Returns the handle of a result's file from a former process; raises the budget's errors."""
@@ -373,6 +512,10 @@ class StateStore:
         """Releases the folder, so that another gateway can take its sessions over; it is removed if there are none."""
         if self.lease.is_released:
             return
+        with self._lock:
+            shared = [journal for journal in self._journals.values() if isinstance(journal, SharedJournal)]
+        for journal in shared:
+            journal.fill()  # removes those without an open session
         removes = not any(self._sessions.iterdir())
         if self._replica is not None:
             self._replica.close()
@@ -387,20 +530,10 @@ class StateStore:
         self._folder.close()
 
 
+def _ignore() -> None:
+    pass
+
+
 def _files_of(record: Record) -> set[str]:
     """Returns the names of the results' files that the record needs."""
     return file_names(record.result) if isinstance(record, StatementEnded) and record.result is not None else set()
-
-
-def _append(path: Path, content: bytes, size: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
-        if os.write(descriptor, content) != len(content):
-            os.ftruncate(descriptor, size)  # an incomplete line would join the next one
-            raise OSError("the disk is full")
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, size)
-        raise
-    finally:
-        os.close(descriptor)

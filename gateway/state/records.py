@@ -145,22 +145,55 @@ class StatementClosed(msgspec.Struct, frozen=True, kw_only=True, tag="closed"):
     id: str
 
 
+class SharedRecords(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="shared"):
+    """Records of one session in a journal of several (`shared_journal.py`), or that it `has_ended`."""
+
+    session: str
+    records: tuple[Record, ...] = ()
+    has_ended: bool = False
+
+
 Record: TypeAlias = SessionOpened | SessionChanged | StatementRecorded | VersionsRead | StatementEnded | StatementClosed
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+_SHARED_DECODER = msgspec.json.Decoder(SharedRecords)
+# The beginning of each line in a journal of several sessions.
+_SHARED_PREFIX = b'{"type":"shared",'
 
 
-def encode(*records: Record) -> bytes:
-    """Returns the records' lines."""
-    return b"".join(_ENCODER.encode(record) + b"\n" for record in records)
+def encode(record: Record) -> bytes:
+    """Returns the record's line."""
+    return _ENCODER.encode(record) + b"\n"
 
 
-def decode(content: bytes) -> Iterator[Record]:
-    """Yields the records of a journal. Raises `msgspec.MsgspecError` for a complete line that is none."""
+def encode_shared(records: SharedRecords) -> bytes:
+    """Returns the line of a session's records in a shared journal."""
+    return _ENCODER.encode(records) + b"\n"
+
+
+def decode(content: bytes) -> Iterator[tuple[Record, int]]:
+    """Yields the records of a journal with the sizes of their lines. Raises `msgspec.MsgspecError` for a complete line
+    that is none.
+    """
     lines = content.split(b"\n")
     for line in lines[:-1]:
-        yield _DECODER.decode(line)
+        yield _DECODER.decode(line), len(line) + 1
+
+
+def is_shared(content: bytes) -> bool:
+    """Returns True if the journal is one of several sessions."""
+    return content.startswith(_SHARED_PREFIX) or b"\n" + _SHARED_PREFIX in content
+
+
+def decode_shared(content: bytes) -> Iterator[tuple[SharedRecords | None, int]]:
+    """Yields the lines of a shared journal with their sizes; None for a line that cannot be read."""
+    lines = content.split(b"\n")
+    for line in lines[:-1]:
+        try:
+            yield _SHARED_DECODER.decode(line), len(line) + 1
+        except msgspec.MsgspecError:
+            yield None, len(line) + 1
 
 
 def saved_identity(identity: Identity) -> SavedIdentity:

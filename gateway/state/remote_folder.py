@@ -34,7 +34,7 @@ from catalog.errors import SqlError
 from catalog.store.remote import open_files
 from engine.spool.private_folder import PrivateFolder
 from gateway.state.addresses import Address
-from gateway.state.folder import FORMAT_VERSION, KEY_BYTES, SessionPlace
+from gateway.state.folder import KEY_BYTES, SessionPlace
 from gateway.state.positions import write_positions
 from gateway.state.records import StatementClosed, StatementEnded, decode
 from gateway.state.remote_lease import (
@@ -65,6 +65,9 @@ from gateway.state.results import file_names
 from gateway.state.running_counts import Counts
 
 logger = logging.getLogger(__name__)
+
+# A folder in an object store has no shared journals, which version 2 of a folder on a disk added.
+FORMAT_VERSION = 1
 
 _FORMAT, _KEY = "format.json", "key"
 # Characters of a gateway's id, with which ids of its sessions begin.
@@ -373,7 +376,7 @@ class TakenRemote:
 
 def _results_in(lines: bytes) -> set[str]:
     """Returns the names of the results that a journal's statements need."""
-    records = list(decode(lines))
+    records = [record for record, _ in decode(lines)]
     closed = {record.id for record in records if isinstance(record, StatementClosed)}
     return {
         name

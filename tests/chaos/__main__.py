@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.chaos.clients import CLIENTS, LOST, RECOVER_S, Client
-from tests.chaos.faults import Environment, Fault, available_faults, settings_of
+from tests.chaos.faults import KILLS, Environment, Fault, available_faults, settings_of
 from tests.chaos.model import Model, log_damage
 from tests.chaos.records import Point, append, next_number, summary
 from tests.chaos.rig import CRASHES_MAX, Rig, running_statements, small_disk
@@ -39,7 +39,7 @@ LOGS = ROOT / ".bench" / "chaos"
 RESULTS = ROOT / "tests" / "bench" / "results" / "chaos.txt"
 # Consecutive points in one environment.
 ROUND = 5
-# Longest time under load before a fault, and the time after each client's first step after it.
+# Longest time under load before a fault, and the time after each client's first step after the last one.
 BEFORE_S = 8.0
 SETTLE_S = 3.0
 QUIET_S = 120.0
@@ -54,12 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--minutes", type=float, default=30.0, help="at most; a point that has begun ends")
     options.add_argument("--kinds", nargs="*", choices=faults, help="default: all that this machine permits")
     options.add_argument(
-        "--repeat", type=int, default=1, choices=range(1, CRASHES_MAX + 1), help="faults in each point"
+        "--repeat", type=int, default=1, help=f"faults in each point; at most {CRASHES_MAX} unless all are kills"
     )
     options.add_argument("--clients", nargs="*", choices=CLIENTS, default=list(CLIENTS))
     options.add_argument("--results", type=Path, default=RESULTS)
     options.add_argument("--expect-recovery", action="store_true", help="sessions, statements, results outlive kills")
     given = options.parse_args(arguments)
+    if given.repeat > CRASHES_MAX and not (given.kinds and set(given.kinds) <= set(KILLS)):
+        options.error(f"--repeat has at most {CRASHES_MAX} for faults other than {', '.join(KILLS)}")
     seed, end, bad = given.seed or secrets.token_hex(4), time.monotonic() + 60 * given.minutes, 0
     faults = {name: fault for name, fault in faults.items() if name in (given.kinds or faults)}
     number = first = next_number(given.results, seed)
@@ -112,7 +114,8 @@ class Round:
         began, chance = time.monotonic(), random.Random(f"{self.seed} {number}")
         kind = chance.choice(list(self.faults))
         # Before there are clients, because a server that ends takes no new statements.
-        ended = [rig.restart(gateway) for gateway in rig.gateways if gateway.crashes + self.repeat > CRASHES_MAX]
+        crashes = 0 if kind in KILLS else self.repeat  # those limit the crashes of a parent themselves
+        ended = [rig.restart(gateway) for gateway in rig.gateways if gateway.crashes + crashes > CRASHES_MAX]
         found = [f"exit code {code}" for code in ended if code]
         clients = [
             CLIENTS[name](name, rig.target(place), self.model, random.Random(f"{self.seed} {number} {name}"))
@@ -124,6 +127,7 @@ class Round:
         while faults < self.repeat and not found:
             found += self._fault(rig, kind, chance, clients)
             faults += 1
+        time.sleep(SETTLE_S)
         for client in clients:
             client.stop()
         for client in clients:
@@ -154,7 +158,6 @@ class Round:
             for client, before in zip(clients, steps, strict=True)
             if client.steps == before
         ]
-        time.sleep(SETTLE_S)
         return found
 
 

@@ -33,6 +33,8 @@ from tests.paths import ROOT
 RECOVER_S = 240
 # Seconds without an answer after which a client gives up a request, and a statement whose driver waits for its end.
 TIMEOUT_S, STATEMENT_S = 20, 60
+# Time in seconds after a failed process of the shell.
+_FAILED_SHELL_S = 4
 PAGE_ROWS = 400
 HASHED_ROWS = 300_000
 # Counted results that are violations if recovery is expected.
@@ -500,7 +502,8 @@ class ShellWriter(Client):
         self.conclude(write, Fate.UNKNOWN if done.returncode else Fate.SUCCEEDED)
         if done.returncode:
             self.counts["shell failed"] += 1
-        self._stopping.wait(1)
+        # The start of a process takes as much CPU time as a part of the server's start, for which it would compete.
+        self._stopping.wait(_FAILED_SHELL_S if done.returncode else 1)
 
 
 CLIENTS: dict[str, type[Client]] = {

@@ -23,6 +23,8 @@ CLOCK_FILE, SLOW_DISK_FILE = "clock", "slow"
 COMPILER = shutil.which("cc")
 # A checkout of another release, with its environment in `.venv`.
 OTHER_RELEASE = os.environ.get("GATEWAY_OTHER_RELEASE", "")
+# Faults that may be repeated more often than a gateway's parent permits crashes.
+KILLS = ("kill-gateway", "kill-java", "pair-kill")
 _BALLAST_BYTES = 1 << 20
 
 
@@ -44,8 +46,7 @@ class Fault:
 
 
 def kill_gateway(rig: Rig, chance: random.Random) -> list[str]:
-    gateway = chance.choice(rig.gateways)
-    gateway.kill()
+    rig.kill(chance.choice(rig.gateways))
     return []
 
 

@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.chaos.clients import Target
@@ -23,6 +23,8 @@ from tests.server_process import START_S, ServerProcess
 
 # After as many crashes within ten minutes a gateway's parent gives up (`gateway/process/parent.py`).
 CRASHES_MAX = 4
+# After as many crashes its parent pauses for four seconds and more before it starts the server again.
+_QUICK_CRASHES = 2
 DISK_BYTES = 192 << 20
 # Age at which a starting server removes the files of killed ones, at its minimum.
 _AGE_S = 3600
@@ -75,9 +77,24 @@ class Gateway:
         return self.process.popen.poll() is not None
 
     def kill(self) -> None:
+        """Kills the server's process, which its parent starts again."""
         self.crashes += 1
         self.note_processes()
         os.kill(self.process.server_pid, signal.SIGKILL)
+
+    def kill_all(self) -> None:
+        """Kills the server's process, its parent and Java, and starts the gateway again on other ports."""
+        self.note_processes()
+        server, jvms = self.process.server_pid, self.process.jvms()
+        self.process.popen.kill()
+        for pid in (server, *jvms):
+            with suppress(ProcessLookupError):  # Java ends with its server
+                os.kill(pid, signal.SIGKILL)
+        self.process.end()
+        self.output += self.process.output
+        self.crashes = 0
+        self.process.port_file.unlink(missing_ok=True)
+        self.start()
 
     def drain(self) -> int:
         """Ends the gateway by SIGTERM, and returns its exit code."""
@@ -153,6 +170,16 @@ class Rig:
         for proxy, group in zip(self.proxies, self._groups, strict=True):
             proxy.connect_to(self._targets(group))
         return code
+
+    def kill(self, gateway: Gateway) -> None:
+        """Kills the server's process, and every third time its parent as well, which would make a longer pause."""
+        if gateway.crashes < _QUICK_CRASHES:
+            gateway.kill()
+            return
+        gateway.kill_all()
+        gateway.ports()
+        for proxy, group in zip(self.proxies, self._groups, strict=True):
+            proxy.connect_to(self._targets(group))
 
     def await_ready(self) -> bool:
         for proxy in self.proxies:

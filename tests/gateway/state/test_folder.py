@@ -109,8 +109,8 @@ def test_all_gateways_have_the_same_private_key(folder: StateFolder) -> None:
 
 
 def test_folder_of_a_newer_release_is_rejected_with_both_versions(folder: StateFolder) -> None:
-    (folder.path / "format.json").write_text(json.dumps({"version": 2}))
-    with pytest.raises(StateFormatNotSupported, match="format version 2, and this release supports version 1"):
+    (folder.path / "format.json").write_text(json.dumps({"version": 3}))
+    with pytest.raises(StateFormatNotSupported, match="format version 3, and this release supports version 2"):
         StateFolder(folder.path)
 
 

@@ -608,3 +608,22 @@ def test_expired_logins_are_removed(url: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("gateway.state.remote_log_ins.time.time", lambda: used + 24 * 3600 + 1)
     assert RemoteLogIns(open_files(url)).last_used("cookie-a") is None
     assert open_files(url).names("log-ins") == []
+
+
+def test_statement_is_recorded_locally_while_the_lease_cannot_be_renewed(url: str, engine: ArrowEngine) -> None:
+    process = Process(url, engine)
+    lease = process.state.lease
+    assert isinstance(lease, RemoteLease)
+    faulty, usual = FaultyFiles(url), lease.files
+    faulty.before = lambda _: (_ for _ in ()).throw(OSError("the store does not respond"))
+    lease.files, lease._renewed = faulty, lease._renewed - LEASE_S
+    with pytest.raises(StateLost):
+        lease.ensure_held()
+    statement = process.submit("SELECT 1")
+    lease.files = usual
+    assert not process.state.failures
+    process.state.flush()
+    process.crash()
+    second = Process(url, engine)
+    assert second.poll(statement) == statement
+    second.stop()
