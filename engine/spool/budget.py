@@ -45,6 +45,13 @@ class SpoolBudget:
             self._held[owner] += count
             self._total += count
 
+    def count(self, owner: str, count: int) -> None:
+        """Counts bytes that are in files already, also beyond the limits."""
+        with self._lock:
+            self._settle()
+            self._held[owner] += count
+            self._total += count
+
     def give_back(self, owner: str, count: int) -> None:
         """Returns bytes to the budget. Takes no lock."""
         self._returned.append((owner, count))

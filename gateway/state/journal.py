@@ -140,7 +140,8 @@ class Journal:
         """Counts what the file has already: these records, with the sizes of their lines."""
         with self._lock:
             self._note_lines(lines, 0)
-            self._store.budget.take(self._owner, size)
+            # The limit may be lower than it was for the process that wrote them.
+            self._store.budget.count(self._owner, size)
             self._file.size = size
             if self._store.is_replicated:
                 self._store.replicate(Replaced(self._file.path.name, self._file.path.read_text()))

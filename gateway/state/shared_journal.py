@@ -127,7 +127,8 @@ class SharedJournal:
             offset = 0
             for line, size in lines:
                 if line is not None and line.session in owners:
-                    self._budget().take(owners[line.session], size)
+                    # The limit may be lower than it was for the process that wrote them.
+                    self._budget().count(owners[line.session], size)
                     self._add(line.session, owners[line.session], (offset, size))
                 offset += size
             self._file.size = offset

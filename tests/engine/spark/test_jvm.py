@@ -85,8 +85,11 @@ def test_refuses_to_change_what_it_relies_on(tmp_path: Path, key: str) -> None:
 
 
 def lost(driver: SparkDriver, process_id: int) -> None:
-    """Kill it."""
+    """Kills it, and the next one, in which the statement runs again."""
     os.kill(process_id, signal.SIGKILL)
+    assert eventually(lambda: driver.unready_reason is None and driver.process.process_id != process_id)
+    assert eventually(lambda: bool(driver.process._profiles))
+    os.kill(driver.process.process_id, signal.SIGKILL)
 
 
 def stopped_inside(driver: SparkDriver, process_id: int) -> None:

@@ -456,6 +456,19 @@ def test_statements_run_without_records_when_their_limit_is_reached(folder: Path
     process.stop()
 
 
+def test_sessions_continue_with_a_lower_limit_of_their_records(folder: Path | str, engine: ArrowEngine) -> None:
+    engine.tables["lab", "t"] = NESTED
+    first = Process(folder, engine)
+    session = open_session(first.thrift())
+    found = execute(first.thrift(), session, "SELECT 1")
+    answered = first.submit("SELECT nested")
+    second = killed_and_restarted(first, records_max=100)
+    assert cells(fetch(second.thrift(), found)) == [[1]]
+    assert second.poll(answered) == answered
+    assert second.state.budget.held_bytes() > 100
+    second.stop()
+
+
 @pytest.mark.parametrize("is_recorded", [True, False], ids=["session recorded", "session not recorded"])
 def test_session_is_recorded_after_a_full_disk(folder: Path | str, engine: ArrowEngine, *, is_recorded: bool) -> None:
     process = Process(folder, engine)
