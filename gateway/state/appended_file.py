@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol
 
 # Files that stay open.
 OPEN_FILES_MAX = 128
@@ -21,24 +20,16 @@ OPEN_FILES_MAX = 128
 Span = tuple[int, int]
 
 
-class Closable(Protocol):
-    """An owner of an open file."""
-
-    def try_close(self) -> bool:
-        """Closes its file; returns False, without waiting, if it is used."""
-        ...
-
-
 class OpenFiles:
-    """The owners of open files, the first opened first. Thread-safe."""
+    """The open files, the first opened first. Thread-safe."""
 
     def __init__(self, files_max: int = OPEN_FILES_MAX) -> None:
         self._files_max = files_max
         self._lock = threading.Lock()
-        self._opened: deque[Closable] = deque()
+        self._opened: deque[AppendedFile] = deque()
 
-    def add(self, opened: Closable) -> None:
-        """Adds the owner of a file that was opened, and closes others beyond the limit."""
+    def add(self, opened: AppendedFile) -> None:
+        """Adds a file that was opened, and closes others beyond the limit."""
         with self._lock:
             self._opened.append(opened)
             for _ in range(len(self._opened) - self._files_max):
@@ -48,13 +39,13 @@ class OpenFiles:
 
 
 class AppendedFile:
-    """A file of lines. Not thread-safe: its owner has a lock, and closes it for `open_files`."""
+    """A file of lines. Its owner holds `lock` for each call but `try_close`."""
 
-    def __init__(self, path: Path, owner: Closable, open_files: OpenFiles, ensure_held: Callable[[], None]) -> None:
+    def __init__(self, path: Path, open_files: OpenFiles, ensure_held: Callable[[], None]) -> None:
         """`ensure_held` raises before an append if another process may own the folder."""
         self.path = path
         self.size = 0
-        self._owner = owner
+        self.lock = threading.Lock()
         self._open_files = open_files
         self._ensure_held = ensure_held
         self._descriptor = -1
@@ -66,7 +57,7 @@ class AppendedFile:
         if descriptor < 0:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             descriptor = self._descriptor = os.open(self.path, flags, 0o600)
-            self._open_files.add(self._owner)
+            self._open_files.add(self)
         try:
             if os.write(descriptor, content) != len(content):
                 raise OSError("the disk is full")
@@ -91,6 +82,16 @@ class AppendedFile:
         self.close()
         removed, self.size = self.size - len(live), len(live)
         return removed
+
+    def try_close(self) -> bool:
+        """Closes the file; returns False, without waiting, if it is used."""
+        if not self.lock.acquire(blocking=False):
+            return False
+        try:
+            self.close()
+        finally:
+            self.lock.release()
+        return True
 
     def close(self) -> None:
         """Closes the file; the next append opens it again."""

@@ -32,7 +32,7 @@ from engine.spool.spool import Spool
 from engine.spool.spool_file import SpoolFile
 from gateway.results.sent_rows import SentRows
 from gateway.state.addresses import Address
-from gateway.state.appended_file import AppendedFile, Closable, OpenFiles, Span
+from gateway.state.appended_file import AppendedFile, OpenFiles, Span
 from gateway.state.folder import Lease, SessionPlace, StateFolder
 from gateway.state.positions import Positions, read_positions
 from gateway.state.records import (
@@ -95,9 +95,9 @@ class Journal:
     def __init__(self, store: StateStore, path: Path, owner: str) -> None:
         self._store = store
         self._owner = owner
+        self._file = store.appended_file(path)
         # Guards the file and the fields below.
-        self._lock = threading.Lock()
-        self._file = store.appended_file(path, self)
+        self._lock = self._file.lock
         self._closed_bytes = 0
         # The lines about the session and its newest state, and those of each open statement.
         self._opened: list[Span] = []
@@ -145,16 +145,6 @@ class Journal:
             self._file.size = size
             if self._store.is_replicated:
                 self._store.replicate(Replaced(self._file.path.name, self._file.path.read_text()))
-
-    def try_close(self) -> bool:
-        """Closes the file; returns False if it is used."""
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
-            self._file.close()
-        finally:
-            self._lock.release()
-        return True
 
     def _note_lines(self, lines: Iterable[tuple[Record, int]], offset: int) -> None:
         """Remembers where lines are that were written at `offset`."""
@@ -334,16 +324,15 @@ class StateStore:
                 if self._journals.get(key) is empty:
                     del self._journals[key]
 
-        journal = SharedJournal(lambda: self.budget, self.note_failure, forget, is_current=is_current)
-        journal.use(self.appended_file(self._sessions / key, journal))
-        return journal
+        file = self.appended_file(self._sessions / key)
+        return SharedJournal(file, lambda: self.budget, self.note_failure, forget, is_current=is_current)
 
-    def appended_file(self, path: Path, owner: Closable) -> AppendedFile:
+    def appended_file(self, path: Path) -> AppendedFile:
         """Returns a journal's file."""
         # The local part of a folder in an object store is this process's alone, and has what the store lacks while it
         # does not respond, and the lease cannot be renewed.
         ensure_held = _ignore if self.is_replicated else self.lease.ensure_held
-        return AppendedFile(path, owner, self._open_files, ensure_held)
+        return AppendedFile(path, self._open_files, ensure_held)
 
     @property
     def is_replicated(self) -> bool:

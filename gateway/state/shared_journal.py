@@ -8,7 +8,6 @@ session.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,29 +38,26 @@ class SharedJournal:
 
     def __init__(
         self,
+        file: AppendedFile,
         budget: Callable[[], SpoolBudget],
         note_failure: Callable[[Exception], None],
         on_empty: Callable[[SharedJournal], None],
         *,
         is_current: bool,
     ) -> None:
-        """`use` sets the file, before anything else is called. `is_current`: further sessions may begin here."""
+        """`is_current`: further sessions may begin here."""
+        self._file = file
         self._budget = budget
         self._note_failure = note_failure
         self._on_empty = on_empty
-        self._file: AppendedFile
         # Guards the file and the fields below.
-        self._lock = threading.Lock()
+        self._lock = file.lock
         self._sessions: dict[str, _Lines] = {}
         # Bytes in the file by owner.
         self._held: Counter[str] = Counter()
         self._live_bytes = 0
         self._is_current = is_current
         self._is_removed = False
-
-    def use(self, file: AppendedFile) -> None:
-        """Sets the file."""
-        self._file = file
 
     @property
     def key(self) -> str:
@@ -87,10 +83,12 @@ class SharedJournal:
         return SharedSession(self, session_id, owner)
 
     def append(self, session_id: str, owner: str, records: tuple[Record, ...]) -> bool:
-        """Appends records of one session; returns False if they could not be written."""
+        """Appends records of one session; returns False if they could not be written, or the session has ended."""
         content = encode_shared(SharedRecords(session=session_id, records=records))
         size = len(content)
         with self._lock:
+            if session_id not in self._sessions:
+                return False
             try:
                 self._take(owner, size)
             except SqlError as error:
@@ -145,16 +143,6 @@ class SharedJournal:
                 self._shrink()
         if is_empty:
             self._on_empty(self)
-
-    def try_close(self) -> bool:
-        """Closes the file; returns False if it is used."""
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
-            self._file.close()
-        finally:
-            self._lock.release()
-        return True
 
     def _append_end(self, session_id: str) -> None:
         # The line is not part of the limit: what the limit keeps from ending would never become free.
@@ -220,13 +208,11 @@ class SharedSession:
         self._journal = journal
         self._session_id = session_id
         self._owner = owner
-        self._is_removed = False
 
     def append(self, *records: Record) -> bool:
         """Appends records; returns False if they could not be written."""
-        return not self._is_removed and self._journal.append(self._session_id, self._owner, records)
+        return self._journal.append(self._session_id, self._owner, records)
 
     def remove(self) -> None:
         """Records that the session has ended, with its statement."""
-        self._is_removed = True
         self._journal.end(self._session_id)

@@ -26,7 +26,7 @@ from gateway.hs2.gen import ttypes as t
 from gateway.sessions.limits import Limits
 from gateway.sessions.requested import WantedResult
 from gateway.state.folder import LEASE_S, Lease, StateFolder
-from gateway.state.records import SessionOpened, decode
+from gateway.state.records import SessionOpened, StatementClosed, decode
 from gateway.state.remote_positions import RemotePositions
 from tests.gateway.arrow_engine import ArrowEngine, answer_of_rows, fails, modifies, rows, sleeps
 from tests.gateway.hs2.wire import INVALID, OK, State, cells, execute, fetch, open_session, settle, status
@@ -559,6 +559,23 @@ def test_records_of_closed_statements_without_a_session_are_removed(disk: Path, 
     assert not list((second.state.lease.folder / "sessions").iterdir()) and not second.state.num_sessions
     assert not second.state.budget.held_bytes()
     second.stop()
+
+
+def test_nothing_is_recorded_of_a_statement_that_has_ended(disk: Path, engine: ArrowEngine) -> None:
+    """Its thread may do so while a client closes it."""
+    process = Process(disk, engine)
+    first, second = (
+        process.state.open_journal(str(process.state.new_session_id(is_single=True)), "ada", is_single=True)
+        for _ in range(2)
+    )
+    assert first is not None and second is not None
+    closed = StatementClosed(id="1")
+    assert first.append(closed) and second.append(closed)
+    first.remove()
+    assert not first.append(closed) and second.append(closed)
+    second.remove()
+    assert process.state.num_sessions == 0 and not second.append(closed)
+    process.stop()
 
 
 def test_full_disk_leaves_whole_lines_in_a_shared_journal(disk: Path, engine: ArrowEngine) -> None:
