@@ -268,6 +268,18 @@ def local(schema: str) -> Any:
     return proto.Relation(local_relation={"schema": schema})
 
 
+def part(metadata: str) -> pa.Field:
+    return pa.field("n", pa.int32(), metadata={"SPARK::metadata::json": metadata})
+
+
+def arrow(column: pa.DataType, metadata: str) -> Any:
+    named = pa.schema([part(metadata).with_type(column)])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, named) as writer:
+        writer.write_batch(pa.record_batch([pa.array([None], column)], schema=named))
+    return proto.Relation(local_relation={"data": sink.getvalue().to_pybytes()})
+
+
 UDT = {"type": "udt", "class": "org.apache.spark.mllib.linalg.VectorUDT", "sqlType": "integer"}
 PYTHON_UDT = {"type": "udt", "pyClass": "a.B", "serializedClass": "", "sqlType": "integer"}
 FIELD = {"name": "n", "type": "integer", "nullable": True, "metadata": {}}
@@ -351,6 +363,14 @@ ATTACKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
     "metadata in a schema": (
         lambda: local(schema(metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(3)"})), "UNSUPPORTED_PLAN",
         lambda: local(schema(metadata={"comment": "x"})),
+    ),
+    "metadata of Arrow's column": (
+        lambda: arrow(pa.int32(), '{"__metadata_col":true}'), "UNSUPPORTED_PLAN",
+        lambda: arrow(pa.int32(), '{"comment":"x"}'),
+    ),
+    "metadata of a part of Arrow's column": (
+        lambda: arrow(pa.struct([part('{"EXISTS_DEFAULT":"1"}')]), "{}"), "UNSUPPORTED_PLAN",
+        lambda: arrow(pa.struct([part('{"unit":"m"}')]), "{}"),
     ),
     "default in metadata": (
         lambda: alias('{"CURRENT_DEFAULT": "1"}'), "UNSUPPORTED_PLAN", lambda: alias('{"DEFAULT": "1"}')

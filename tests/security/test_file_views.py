@@ -221,3 +221,28 @@ def test_orc_files_are_copied_into_a_table(people: People, files: Path) -> None:
     people.rows("root", "CREATE TABLE shop.copied (a BIGINT, b STRING)")
     people.rows("root", f"COPY INTO shop.copied FROM '{files}/landing/orc' FILEFORMAT = ORC")
     assert sorted(people.rows("root", "SELECT * FROM shop.copied")) == [(1, "x"), (2, "y")]
+
+
+def test_the_schema_that_a_parquet_file_names_runs_no_code(files: Path, people: People) -> None:
+    """Spark has its schema in a file's metadata: it would load a class, and evaluate a default value."""
+    vector = {"type": "udt", "class": "org.apache.spark.mllib.linalg.VectorUDT", "pyClass": None, "sqlType": "long"}
+    named = [("a", vector, {}), ("b", "string", {"comment": "x"}), ("c", "string", {"EXISTS_DEFAULT": "upper('x')"})]
+    columns = [{"name": name, "type": type_, "nullable": True, "metadata": given} for name, type_, given in named]
+    schema = json.dumps({"type": "struct", "fields": columns})
+    rows = pa.table({"a": [1], "b": ["x"]})
+    for folder, text in (("named", schema), ("malformed", '{"type":"struct","fields":[{"name":"a"}]}')):
+        (files / "landing" / folder).mkdir()
+        written = rows.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": text})
+        pq.write_table(written, files / "landing" / folder / "a.parquet")
+    read = "SELECT * FROM read_files('{}/landing/{}', format => 'parquet')"
+    assert people.rows("root", read.format(files, "named")) == [(1, "x", None)]
+    assert people.rows("root", read.format(files, "malformed")) == [(1, "x")]
+
+
+def test_columns_of_all_parquet_files_are_merged(files: Path, people: People) -> None:
+    merged = files / "landing" / "merged"
+    merged.mkdir()
+    pq.write_table(pa.table({"a": [1]}), merged / "1.parquet")
+    pq.write_table(pa.table({"a": [2], "b": ["x"]}), merged / "2.parquet")
+    read = f"SELECT * FROM read_files('{merged}', format => 'parquet') ORDER BY a"
+    assert people.rows("root", read) == [(1, None), (2, "x")]

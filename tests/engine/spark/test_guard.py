@@ -223,6 +223,27 @@ def test_does_not_substitute_variables(spark: ExecSession, text: str) -> None:
     assert query(spark, text).column(0).to_pylist() == [text.split("'")[1]]
 
 
+# Spark would load a class that a type in JSON names. `deltagateway.guard.TypeArgumentsTest` has the ways to write one.
+_TYPE = '{"type":"struct","fields":[{"name":"a","type":%s,"nullable":true,"metadata":%s}]}'
+_VECTOR = '{"type":"udt","class":"org.apache.spark.mllib.linalg.VectorUDT","pyClass":null,"sqlType":"integer"}'
+
+
+@pytest.mark.parametrize(
+    ("column", "metadata", "found"),
+    [
+        (_VECTOR, "{}", "a user-defined type of Java"),
+        ('"integer"', '{"EXISTS_DEFAULT":"1"}', "metadata of a column (EXISTS_DEFAULT)"),
+    ],
+)
+def test_rejects_types_that_run_code(spark: ExecSession, column: str, metadata: str, found: str) -> None:
+    text = f"SELECT from_json('{{\"a\":1}}', concat('{_TYPE % (column, metadata)}', '')).a"
+    with pytest.raises(PlanRefused) as refused:
+        query(spark, text)
+    assert found in refused.value.message
+    allowed = text.replace(column, '"integer"').replace(metadata, '{"comment":"x"}')
+    assert query(spark, allowed).column(0).to_pylist() == [1]
+
+
 def test_guards_explain_and_describe_as_well(spark: ExecSession, sales: Scan) -> None:
     plan = ReadPlan(text=f"SELECT * FROM parquet.`{sales.table_root}`", scans=(sales,))
     with pytest.raises(RelationNotBound):

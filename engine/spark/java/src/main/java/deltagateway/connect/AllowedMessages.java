@@ -1,14 +1,13 @@
 package deltagateway.connect;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import deltagateway.guard.PlanGuard;
+import deltagateway.guard.TypeTexts;
 import deltagateway.protocol.RejectionException;
 import deltagateway.protocol.StatementRequest;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.connect.proto.Aggregate;
@@ -80,17 +79,6 @@ final class AllowedMessages {
 
   /** Functions that the planner replaces by expressions. */
   private static final Set<String> OF_PLANNER = Set.of("in", "when");
-
-  /** Key of columns' metadata that Spark reads, as a text. */
-  private static final String COMMENT = "comment";
-
-  /**
-   * Keys of columns' metadata that neither Spark, nor tables, nor the gateway reads: keys with a
-   * meaning have a dot (`delta.identity.start`), underscores at the beginning (`__metadata_col`),
-   * or capital words (`CURRENT_DEFAULT`). `engine/types/schema.py` has the same rule.
-   */
-  private static final Pattern USER_KEY =
-      Pattern.compile("(?![A-Z]+_)[\\p{L}\\p{N}][^.\\p{Cntrl}]{0,199}");
 
   /** Column by whose values rows are sorted before they are sampled. */
   private static final String ORDER = "__gateway_order";
@@ -200,35 +188,15 @@ final class AllowedMessages {
 
   /** Checks a type that may be JSON, in which a type may be a class that is loaded by its name. */
   private static void ensureType(String text) {
-    JsonNode json = json(text);
-    if (json != null) ensureType(json);
+    JsonNode json = TypeTexts.json(text);
+    String rejected = json == null ? null : TypeTexts.rejectedPart(json);
+    if (rejected != null) throw part(rejected);
   }
 
-  private static void ensureType(JsonNode json) {
-    if (json.path("type").asText().equals("udt") && json.has("class"))
-      throw part("a user-defined type of Java");
-    if (json.has("metadata")) ensureMetadata(json.get("metadata").toString());
-    json.forEach(AllowedMessages::ensureType);
-  }
-
-  private static void ensureMetadata(String text) {
-    JsonNode json = json(text);
-    if (json == null) return; // it is empty, or Spark rejects it
-    json.fieldNames()
-        .forEachRemaining(
-            key -> {
-              boolean isText = !key.equals(COMMENT) || json.get(key).isTextual();
-              if (!isText || !USER_KEY.matcher(key).matches())
-                throw part("metadata of a column (" + key + ")");
-            });
-  }
-
-  private static JsonNode json(String text) {
-    try {
-      return StatementRequest.JSON.readTree(text);
-    } catch (JsonProcessingException failure) {
-      return null;
-    }
+  static void ensureMetadata(String text) {
+    JsonNode json = TypeTexts.json(text); // null: it is empty, or Spark rejects it
+    String rejected = json == null ? null : TypeTexts.rejectedMetadata(json);
+    if (rejected != null) throw part(rejected);
   }
 
   /** Returns the statement's relation for a named table, which keeps the id of its DataFrame. */

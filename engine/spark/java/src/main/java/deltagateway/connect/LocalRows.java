@@ -16,6 +16,7 @@ import org.apache.arrow.vector.complex.MapVector;
 import org.apache.arrow.vector.complex.StructVector;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.arrow.vector.types.Types.MinorType;
+import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.util.ValueVectorUtility;
 import org.apache.spark.sql.util.ArrowUtils$;
 import org.sparkproject.connect.protobuf.ByteString;
@@ -57,6 +58,8 @@ final class LocalRows {
           MinorType.MAP,
           MinorType.STRUCT);
 
+  private static final String METADATA = "SPARK::metadata::json";
+
   private LocalRows() {}
 
   /** Rejects rows that are malformed, compressed, encoded by dictionaries, or without values. */
@@ -66,6 +69,8 @@ final class LocalRows {
             ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("local rows", 0, BYTES_MAX);
         ArrowStreamReader reader = new ArrowStreamReader(data.newInput(), memory)) {
       ensureValid(reader, Byte.SIZE * (long) data.size());
+    } catch (RejectionException rejection) {
+      throw rejection;
     } catch (IOException | RuntimeException failure) {
       throw new RejectionException("DataFrame", "with local rows that are malformed");
     }
@@ -74,6 +79,7 @@ final class LocalRows {
   /** A column of no type has no values, so a small stream may have any number of rows. */
   private static void ensureValid(ArrowStreamReader reader, long rowsMax) throws IOException {
     VectorSchemaRoot batch = reader.getVectorSchemaRoot();
+    batch.getSchema().getFields().forEach(LocalRows::ensureMetadata);
     if (!reader.getDictionaryVectors().isEmpty()) throw new IOException("encoded by dictionaries");
     long rows = 0;
     while (reader.loadNextBatch()) {
@@ -84,6 +90,13 @@ final class LocalRows {
         ensureOffsets(column);
       }
     }
+  }
+
+  /** Spark takes the metadata of a column from that of Arrow's field. */
+  private static void ensureMetadata(Field field) {
+    String metadata = field.getMetadata().get(METADATA);
+    if (metadata != null) AllowedMessages.ensureMetadata(metadata);
+    field.getChildren().forEach(LocalRows::ensureMetadata);
   }
 
   /**

@@ -1,9 +1,7 @@
 package deltagateway.connect;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import deltagateway.protocol.StatementRequest;
+import deltagateway.guard.TypeTexts;
 import org.apache.spark.connect.proto.DataType;
 
 /**
@@ -12,18 +10,12 @@ import org.apache.spark.connect.proto.DataType;
  * without Java's: its values are the same, and texts of them are those of the underlying type.
  */
 final class UserTypes {
-  private static final String CLASS = "class";
-
   private UserTypes() {}
 
   /** Returns a schema in JSON without these classes; another text as it is. */
   static String withoutClasses(String schema) {
-    try {
-      JsonNode json = StatementRequest.JSON.readTree(schema);
-      return removeClasses(json) ? json.toString() : schema;
-    } catch (JsonProcessingException failure) {
-      return schema; // DDL
-    }
+    JsonNode json = TypeTexts.json(schema);
+    return json != null && TypeTexts.removeClasses(json) ? json.toString() : schema;
   }
 
   static DataType.UDT withoutClass(DataType.UDT type) {
@@ -36,19 +28,5 @@ final class UserTypes {
         .setSerializedPythonClass(type.getSerializedPythonClass())
         .setSqlType(type.getSqlType())
         .build();
-  }
-
-  private static boolean removeClasses(JsonNode json) {
-    boolean isChanged = false;
-    for (JsonNode part : json) isChanged |= removeClasses(part);
-    if (json instanceof ObjectNode type
-        && type.path("type").asText().equals("udt")
-        && type.path("pyClass").isTextual()
-        && type.has(CLASS)) {
-      type.remove(CLASS);
-      if (!type.has("serializedClass")) type.put("serializedClass", "");
-      isChanged = true;
-    }
-    return isChanged;
   }
 }

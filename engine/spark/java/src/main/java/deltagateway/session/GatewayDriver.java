@@ -7,6 +7,7 @@ import deltagateway.analysis.PostgresFunctions;
 import deltagateway.cache.ColumnCache;
 import deltagateway.cache.PlanCache;
 import deltagateway.guard.PlanGuard;
+import deltagateway.guard.TypeArguments;
 import deltagateway.memory.MemoryGuard;
 import deltagateway.optimizer.DynamicFilePruning;
 import deltagateway.optimizer.FullSamples;
@@ -57,6 +58,7 @@ public final class GatewayDriver {
       String password) {
     this.root = root;
     OptimizerRule.register();
+    TypeArguments.register();
     StartupSettings.ensureValid(root.sparkContext().getConf());
     ImmediateResponses.enable(server);
     this.callbacks = new PythonCallbacks(port, password);

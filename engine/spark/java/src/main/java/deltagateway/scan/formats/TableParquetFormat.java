@@ -21,6 +21,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -33,6 +34,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.Function1;
+import scala.Option;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
@@ -87,6 +89,14 @@ public final class TableParquetFormat extends ParquetFileFormat {
     this.deletionVectors = scan.deletionVectors;
     this.selectedRows = scan.selectedRows;
     this.flaggedRows = scan.toldRows;
+  }
+
+  @Override
+  public Option<StructType> inferSchema(
+      SparkSession spark,
+      scala.collection.immutable.Map<String, String> options,
+      Seq<FileStatus> files) {
+    return ParquetSchemaInference.columns(spark, options, files);
   }
 
   @Override
