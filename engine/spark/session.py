@@ -53,6 +53,7 @@ from engine.runtime.metrics import MetricFamily, counter
 from engine.spark.class_files import JAVA_OPTIONS, find_class_files, quote_option
 from engine.spark.connectors import CONNECTOR_CONF
 from engine.spark.file_lists import FileLists
+from engine.spark.gateway_jar import JAR
 from engine.spark.jvm import EXIT_S
 from engine.spark.process import Launch, SparkProcess
 from engine.spark.query import ExecSession
@@ -94,6 +95,8 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.app.name": "delta-gateway",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        # Otherwise lost executors add up for as long as the server runs, until Spark gives up.
+        "spark.executor.failuresValidityInterval": "1h",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         # A request to S3 is sent again after 30 s without a byte, and ends after a minute. A store that stays silent,
@@ -138,6 +141,14 @@ _LOCAL_CONF = MappingProxyType(
         "spark.network.crypto.enabled": "true",
         "spark.task.maxDirectResultSize": "16m",
     }
+)
+# Spark's client of YARN requires a scheme of the local file system, which Hadoop's without checksums lacks.
+_YARN_CONF = MappingProxyType({"spark.hadoop.fs.file.impl": "deltagateway.write.PosixLocalFileSystem"})
+# Containers have that class when they start, because YARN copies the jar into their folders. Operators may add to it.
+_YARN_JAR = (
+    ("spark.executor.extraClassPath", ":", JAR.name),
+    ("spark.yarn.am.extraClassPath", ":", JAR.name),
+    ("spark.yarn.dist.files", ",", str(JAR)),
 )
 # The pool for statements that name none; without an entry in the file, its jobs would wait for each other.
 _DEFAULT_POOL = "default"
@@ -366,12 +377,23 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     if _HEAP_OF_REGIONS_MIN <= heap_bytes <= _HEAP_OF_REGIONS_MAX:
         java_options += f" {_REGIONS_OPTION}"
     java_options = f"{java_options} {_COMPILER_OPTIONS} {given}".rstrip()
-    local: Mapping[str, str] = {}
+    of_master: Mapping[str, str] = {}
     if _LOCAL.fullmatch(options.master):
-        local = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(heap_bytes))}
+        of_master = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(heap_bytes))}
+    elif options.master == "yarn":
+        jar = {key: separator.join(filter(None, (name, options.conf.get(key)))) for key, separator, name in _YARN_JAR}
+        of_master, owned = _YARN_CONF, owned | jar
     # Hadoop sets its own file permissions, independent of the process's umask.
     umask = {"spark.hadoop.fs.permissions.umask-mode": f"{_umask():04o}"}
-    return {**_DEFAULT_CONF, **CONNECTOR_CONF, **umask, **local, **options.conf, **owned, JAVA_OPTIONS: java_options}
+    return {
+        **_DEFAULT_CONF,
+        **CONNECTOR_CONF,
+        **umask,
+        **of_master,
+        **options.conf,
+        **owned,
+        JAVA_OPTIONS: java_options,
+    }
 
 
 def _umask() -> int:

@@ -28,6 +28,12 @@ public final class PosixLocalFileSystem extends RawLocalFileSystem {
     PosixFilePermission.OWNER_READ,
   };
 
+  /** Its class has none, and Spark's client of YARN asks for it. */
+  @Override
+  public String getScheme() {
+    return getUri().getScheme();
+  }
+
   @Override
   public void setPermission(Path path, FsPermission permission) throws IOException {
     if (permission.getStickyBit()) { // Java has no such permission
