@@ -112,14 +112,22 @@ class Proxy:
         return handle
 
     async def _pump(self, link: _Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
+        is_reset = False
+        try:
             while data := await reader.read(_PIECE):
                 await self._open.wait()
                 if not link.is_silent:
                     writer.write(data)
                     await writer.drain()
-            await self._open.wait()
-            if link.is_silent:
-                await link.ended.wait()
-            if writer.can_write_eof():
+        except OSError:
+            is_reset = True
+        await self._open.wait()
+        if link.is_silent:
+            await link.ended.wait()
+        # A server that is killed resets the connections from which it has not read: a client that saw no reset would
+        # wait until its own time limit.
+        if is_reset:
+            link.abort()
+        elif writer.can_write_eof():
+            with suppress(OSError):
                 writer.write_eof()

@@ -80,6 +80,18 @@ def test_paused_proxy_delivers_after_it_resumes(proxy: Proxy) -> None:
         assert first.recv(1024) == b"later"
 
 
+def test_client_sees_the_reset_of_a_server_that_has_not_read() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        proxy = Proxy({"echo": [listener.getsockname()[1]]})
+        with connect(proxy) as first:
+            first.sendall(b"request")
+            accepted, _ = listener.accept()
+            assert accepted.recv(7, socket.MSG_PEEK | socket.MSG_WAITALL) == b"request"
+            accepted.close()  # with unread data, which resets the connection
+            assert is_cut(first)
+        proxy.close()
+
+
 def test_half_open_connection_is_silent_and_new_ones_work(proxy: Proxy) -> None:
     with connect(proxy) as first, connect(proxy) as second:
         assert answer(first) == answer(second) == b"ping"
