@@ -41,6 +41,9 @@ RESULTS = ROOT / "tests" / "bench" / "results" / "chaos.txt"
 ROUND = 5
 # Longest time under load before a fault, and the time after each client's first step after the last one.
 BEFORE_S = 8.0
+# The same for a kill that follows another one, and the part of them that comes while the server is still starting,
+# within the given time, or as soon as it is ready, before the clients go on.
+BEFORE_NEXT_S, STARTING, STARTING_S, JUST_READY = 4.0, 0.35, 12.0, 0.25
 SETTLE_S = 3.0
 QUIET_S = 120.0
 NOT_READY = "not ready"
@@ -124,9 +127,11 @@ class Round:
         for client in clients:
             client.start()
         faults = 0
-        while faults < self.repeat and not found:
-            found += self._fault(rig, kind, chance, clients)
+        while faults < self.repeat and not found and not any(client.violations for client in clients):
+            longest = BEFORE_NEXT_S if faults and kind in KILLS else BEFORE_S
+            time.sleep(chance.uniform(1 if longest == BEFORE_S else 0, longest))
             faults += 1
+            found += self._fault(rig, kind, chance, clients, is_last=faults == self.repeat)
         time.sleep(SETTLE_S)
         for client in clients:
             client.stop()
@@ -145,20 +150,30 @@ class Round:
         name = f"{kind} with recovery" if self.expects_recovery else kind
         return Point(self.seed, number, name, round(time.monotonic() - began), counts, tuple(found))
 
-    def _fault(self, rig: Rig, kind: str, chance: random.Random, clients: Sequence[Client]) -> list[str]:
-        """Injects a fault under load, and waits until each client goes on; returns violations."""
-        found = list[str]()
-        time.sleep(chance.uniform(1, BEFORE_S))
-        found += self.faults[kind].inject(rig, chance)
+    def _fault(self, rig: Rig, kind: str, chance: random.Random, clients: Sequence[Client], is_last: bool) -> list[str]:
+        """Injects a fault under load, and waits until each client goes on; returns violations.
+
+        Before another kill it may wait less, so that kills also hit a server that is starting or continues sessions.
+        """
+        began, phase = time.monotonic(), chance.random() if kind in KILLS and not is_last else 1.0
+        found = self.faults[kind].inject(rig, chance)
+        if phase < STARTING:
+            time.sleep(chance.uniform(0, STARTING_S))
+            print(f"  {kind}: again {time.monotonic() - began:.0f} s later", flush=True)
+            return found
         found += [] if rig.await_ready() else [NOT_READY]
+        ready = time.monotonic() - began
+        print(f"  {kind}: ready after {ready:.0f} s", end="\n" if phase < STARTING + JUST_READY else "", flush=True)
+        if phase < STARTING + JUST_READY:
+            return found
         steps = [client.steps for client in clients]
         eventually(lambda: all(client.steps > before for client, before in zip(clients, steps, strict=True)), RECOVER_S)
-        found += [
+        print(f", a step of each client after {time.monotonic() - began:.0f} s", flush=True)
+        return found + [
             f"no step after the fault ({client.name})"
             for client, before in zip(clients, steps, strict=True)
             if client.steps == before
         ]
-        return found
 
 
 def save_output(rig: Rig, name: str) -> None:

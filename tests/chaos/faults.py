@@ -16,7 +16,8 @@ from enum import Enum
 from pathlib import Path
 
 from tests.chaos.dbt_runs import DBT, kill_under_dbt
-from tests.chaos.rig import Rig
+from tests.chaos.rig import READY_S, Rig, kill
+from tests.gateway.http.conftest import eventually
 from tests.paths import MAY_MOUNT, ROOT
 
 CLOCK_FILE, SLOW_DISK_FILE = "clock", "slow"
@@ -46,17 +47,19 @@ class Fault:
 
 
 def kill_gateway(rig: Rig, chance: random.Random) -> list[str]:
-    rig.kill(chance.choice(rig.gateways))
+    rig.kill(chance.choice(rig.gateways), chance)
     return []
 
 
 def kill_java(rig: Rig, chance: random.Random) -> list[str]:
     gateway = chance.choice(rig.gateways)
-    gateway.note_processes()
-    for jvm in gateway.process.jvms():
-        os.kill(jvm, signal.SIGKILL)
-    time.sleep(1)  # the server is ready until it notices
-    return []
+    if not eventually(lambda: bool(gateway.process.jvms()), READY_S):
+        return ["no Java"]
+    killed = gateway.process.jvms()
+    for jvm in killed:
+        kill(jvm)
+    # The server is ready until it notices.
+    return [] if eventually(lambda: not {*killed} & {*gateway.process.jvms()}, READY_S) else ["Java's end not noticed"]
 
 
 def stop_gateway(rig: Rig, chance: random.Random) -> list[str]:

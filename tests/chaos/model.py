@@ -155,7 +155,7 @@ class Model:
             elif row["n"] > row["ids"]:
                 is_twice = row["nonces"] == row["n"]
                 yield f"{'write ran twice' if is_twice else 'rows doubled'} ({EVENTS} {number})"
-            elif row["n"] < ROWS or row["low"] != number * _SPAN:
+            elif row["n"] < ROWS or (row["low"], row["high"]) != (number * _SPAN, number * _SPAN + ROWS - 1):
                 yield f"rows lost ({EVENTS} {number})"
             self.fates[number] = Fate.SUCCEEDED
 
@@ -183,7 +183,8 @@ class Model:
 
 
 _EVENTS_QUERY = (
-    "SELECT number, count(*) AS n, count(DISTINCT id) AS ids, count(DISTINCT nonce) AS nonces, min(id) AS low"
+    "SELECT number, count(*) AS n, count(DISTINCT id) AS ids, count(DISTINCT nonce) AS nonces, min(id) AS low,"
+    " max(id) AS high"
     " FROM t GROUP BY number"
 )
 

@@ -1,10 +1,15 @@
-"""The processes of a run: one or two gateways over one lake behind a load balancer, and what they leave on disk."""
+"""The processes of a run: one or two gateways over one lake behind a load balancer, and what they leave on disk.
+
+A gateway has the same ports over all its starts. Its load balancer connects clients to them while it is not ready too.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
+import socket
 import subprocess
 import time
 import urllib.error
@@ -25,6 +30,8 @@ from tests.server_process import START_S, ServerProcess
 CRASHES_MAX = 4
 # After as many crashes its parent pauses for four seconds and more before it starts the server again.
 _QUICK_CRASHES = 2
+# Ports of gateways: below those that the kernel gives to outgoing connections, which could have them at a restart.
+_PORTS = range(18_000, 32_000)
 DISK_BYTES = 192 << 20
 # Age at which a starting server removes the files of killed ones, at its minimum.
 _AGE_S = 3600
@@ -49,82 +56,94 @@ class Gateway:
             **settings,
         }
         self.crashes = 0
-        self.output = ""
+        # The last one is the current one.
+        self._processes: list[ServerProcess] = []
+        http, thrift = free_ports(2)
+        self.ports = {"http": http, "thrift": thrift}
         # The checkout that is served, with its own environment.
         self.release = ROOT
-        # Process ids with the start of each, because ids are used again.
-        self.pids: dict[int, str] = {}
         self.start()
 
     def start(self) -> None:
-        self.process = _server_of(self.release)(self.folder, str(self._lake), **self._settings)
+        server = _server_of(self.release)
+        self._processes.append(server(self.folder, str(self._lake), *self._port_options(), **self._settings))
 
-    def ports(self) -> dict[str, int]:
-        found = self.process.ports()
-        self.note_processes()
-        return found
+    @property
+    def process(self) -> ServerProcess:
+        return self._processes[-1]
 
-    def note_processes(self) -> None:
-        """Remembers the processes, which must be gone at the end."""
-        if self.has_ended:
-            return
-        for pid in (self.process.popen.pid, self.process.server_pid, *self.process.jvms()):
-            self.pids[pid] = start_time(pid)
+    def _port_options(self) -> list[str]:
+        return [word for name, port in self.ports.items() for word in (f"--{name}-port", str(port))]
+
+    def await_start(self) -> None:
+        """Waits until a start in an empty folder is complete."""
+        self.process.ports()
 
     @property
     def has_ended(self) -> bool:
         """Returns whether the parent has given up, for example."""
         return self.process.popen.poll() is not None
 
+    @property
+    def output(self) -> str:
+        return "".join(process.output for process in self._processes)
+
+    @property
+    def server_pid(self) -> int | None:
+        """Returns the server's process id; None while its parent has none."""
+        with suppress(ValueError):
+            return self.process.server_pid
+        return None
+
     def kill(self) -> None:
         """Kills the server's process, which its parent starts again."""
-        self.crashes += 1
-        self.note_processes()
-        os.kill(self.process.server_pid, signal.SIGKILL)
+        if (server := self.server_pid) is not None:
+            self.crashes += 1
+            kill(server)
+
+    def kill_parent(self) -> None:
+        """Kills the server's parent alone, with which the others have to end, and starts the gateway again."""
+        self.process.popen.kill()
+        self._start_again()
 
     def kill_all(self) -> None:
-        """Kills the server's process, its parent and Java, and starts the gateway again on other ports."""
-        self.note_processes()
-        server, jvms = self.process.server_pid, self.process.jvms()
+        """Kills the server's process, its parent and Java, and starts the gateway again."""
+        server, jvms = self.server_pid, self.process.jvms()
         self.process.popen.kill()
         for pid in (server, *jvms):
-            with suppress(ProcessLookupError):  # Java ends with its server
-                os.kill(pid, signal.SIGKILL)
-        self.process.end()
-        self.output += self.process.output
+            if pid is not None:
+                kill(pid)
+        self._start_again()
+
+    def _start_again(self) -> None:
+        """Starts the gateway once its ports are free; a supervisor would repeat the start until they are."""
+        self.process.popen.wait()
         self.crashes = 0
         self.process.port_file.unlink(missing_ok=True)
+        if not eventually(lambda: all(map(is_free, self.ports.values())), _GONE_S):
+            raise RuntimeError(f"the ports {self.ports} of a killed gateway are in use")
         self.start()
 
     def drain(self) -> int:
         """Ends the gateway by SIGTERM, and returns its exit code."""
-        self.note_processes()
         self.process.popen.send_signal(signal.SIGTERM)
         code = self.process.end()
-        self.output += self.process.output
         self.crashes = 0
         return code
 
     def is_ready(self) -> bool:
-        if self.has_ended or not self.process.port_file.exists():
+        if self.has_ended:
             return False
         try:
-            with urllib.request.urlopen(
-                f"http://127.0.0.1:{self.process.ports()['http']}/readyz", timeout=_PROBE_S
-            ) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['http']}/readyz", timeout=_PROBE_S) as answer:
                 return bool(answer.status == 200)
         except (OSError, urllib.error.URLError):
             return False
-
-    def running(self) -> list[int]:
-        """Returns the noted processes that still run."""
-        return [pid for pid, began in self.pids.items() if began and start_time(pid) == began]
 
     def close(self) -> None:
         if not self.has_ended:
             self.process.popen.kill()
             self.process.end()
-        self.output += self.process.output
 
 
 def _server_of(release: Path) -> type[ServerProcess]:
@@ -143,21 +162,22 @@ class Rig:
         self.gateways = [Gateway(folder / f"gateway{number}", self.lake, settings) for number in range(gateways)]
         self._groups = [[gateway] for gateway in self.gateways] if sticks else [self.gateways]
         self.proxies = [Proxy(self._targets(group)) for group in self._groups]
-        client = HttpClient(self.gateways[0].ports()["http"])
+        for gateway in self.gateways:
+            gateway.await_start()
+        client = HttpClient(self.gateways[0].ports["http"])
         for text in (*CREATED, "CREATE SCHEMA other"):
             client.run(text)
 
     @staticmethod
     def _targets(gateways: list[Gateway]) -> dict[str, list[int]]:
-        ports = [gateway.ports() for gateway in gateways]
-        return {name: [found[name] for found in ports] for name in ("http", "thrift")}
+        return {name: [gateway.ports[name] for gateway in gateways] for name in ("http", "thrift")}
 
     def target(self, number: int) -> Target:
         """Returns the ports for client `number`."""
         return Target(**self.proxies[number % len(self.proxies)].ports)
 
     def restart(self, gateway: Gateway) -> int:
-        """Drains a gateway and starts it again, on other ports; returns its exit code.
+        """Drains a gateway and starts it again; returns its exit code.
 
         Meanwhile new connections go to the others, as with a load balancer that probes for readiness.
         """
@@ -166,20 +186,23 @@ class Rig:
                 proxy.connect_to(self._targets(others))
         code = gateway.drain()
         gateway.start()
-        gateway.ports()
+        gateway.await_start()
         for proxy, group in zip(self.proxies, self._groups, strict=True):
             proxy.connect_to(self._targets(group))
         return code
 
-    def kill(self, gateway: Gateway) -> None:
-        """Kills the server's process, and every third time its parent as well, which would make a longer pause."""
-        if gateway.crashes < _QUICK_CRASHES:
+    def kill(self, gateway: Gateway, chance: random.Random) -> None:
+        """Kills the server's process, its parent, or both with Java.
+
+        The parent pauses longer after each crash. So after two of the server, it is killed too.
+        """
+        spares_parent, spares_server = chance.random() < 0.6, chance.random() < 0.5
+        if spares_parent and gateway.crashes < _QUICK_CRASHES and gateway.server_pid is not None:
             gateway.kill()
-            return
-        gateway.kill_all()
-        gateway.ports()
-        for proxy, group in zip(self.proxies, self._groups, strict=True):
-            proxy.connect_to(self._targets(group))
+        elif spares_server:
+            gateway.kill_parent()
+        else:
+            gateway.kill_all()
 
     def await_ready(self) -> bool:
         for proxy in self.proxies:
@@ -193,15 +216,14 @@ class Rig:
             _age(self.lake, _AGE_S)
             last = self.gateways[0]
             last.start()
-            last.ports()
+            last.await_start()
             eventually(lambda: not temporary_files(self.lake), _GONE_S)
             found += [f"exit code {code}" for code in [last.drain()] if code]
         found += [f"file left ({path.relative_to(self.folder)})" for path in temporary_files(self.lake)]
         for gateway in self.gateways:
             found += [f"file left ({each.relative_to(self.folder)})" for each in (gateway.folder / "local").iterdir()]
-            eventually(lambda one=gateway: not one.running(), _GONE_S)  # type: ignore[misc]
-            found += [f"process left ({pid})" for pid in gateway.running()]
-        return found
+        eventually(lambda: not processes_of(self.folder), _GONE_S)
+        return found + [f"process left ({process})" for process in processes_of(self.folder)]
 
     def abandon(self) -> None:
         """Ends what still runs; harmless after `close`."""
@@ -222,7 +244,7 @@ def running_statements(gateway: Gateway) -> float:
     """Returns the number of statements that wait or run."""
     if gateway.has_ended:
         return 0
-    found = metrics(gateway.process.ports()["http"])
+    found = metrics(gateway.ports["http"])
     return sum(value for name, value in found.items() if name.startswith("gateway_statements{"))
 
 
@@ -238,13 +260,33 @@ def _age(folder: Path, seconds: float) -> None:
         os.utime(path, (then, then))
 
 
-def start_time(pid: int) -> str:
-    """Returns the time at which a process began, in clock ticks since the boot; empty if there is no such process."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-    return status.rpartition(")")[2].split()[19]
+def kill(pid: int) -> None:
+    with suppress(ProcessLookupError):  # Java, for example, ends with its server
+        os.kill(pid, signal.SIGKILL)
+
+
+def processes_of(folder: Path) -> list[str]:
+    """Returns the ids and names of the processes that have `folder` in their environment, which children inherit."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended since
+            if f"{folder}/".encode() in (process / "environ").read_bytes():
+                found.append(f"{process.name} {(process / 'comm').read_text().strip()}")
+    return found
+
+
+def free_ports(count: int) -> list[int]:
+    """Returns ports that no process uses now, in a random place."""
+    first = random.randrange(len(_PORTS))
+    found = (port for port in (*_PORTS[first:], *_PORTS[:first]) if is_free(port))
+    return [next(found) for _ in range(count)]
+
+
+def is_free(port: int) -> bool:
+    with suppress(OSError):
+        socket.create_server(("127.0.0.1", port)).close()
+        return True
+    return False
 
 
 @contextmanager

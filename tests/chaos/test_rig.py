@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from engine.storage.put_if_absent import TEMPORARY_SUFFIX
 from engine.storage.storage import REMOVED_PREFIX
-from tests.chaos.rig import start_time, temporary_files
+from tests.chaos.rig import free_ports, is_free, processes_of, temporary_files
+from tests.gateway.http.conftest import eventually
 
 
 def test_temporary_files_and_removed_folders_are_found_and_others_are_not(tmp_path: Path) -> None:
@@ -24,8 +26,17 @@ def test_temporary_files_and_removed_folders_are_found_and_others_are_not(tmp_pa
     assert sorted(temporary_files(tmp_path)) == sorted([*left, removed])
 
 
-def test_process_is_identified_by_its_start_until_it_ends() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        began = start_time(child.pid)
-        assert began == start_time(child.pid) and int(began) >= int(start_time(os.getpid()))
-    assert start_time(child.pid) == ""
+def test_processes_of_a_folder_are_found_with_their_children_until_they_end(tmp_path: Path) -> None:
+    environment = os.environ | {"LOCAL_DIR": f"{tmp_path}/local"}
+    command = [sys.executable, "-c", "import subprocess; subprocess.run(['cat'])"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment):
+        assert eventually(lambda: len(processes_of(tmp_path)) == 2)
+        assert any(process.endswith(" cat") for process in processes_of(tmp_path))
+    assert processes_of(tmp_path) == []
+
+
+def test_ports_are_free_until_something_listens() -> None:
+    first, second = free_ports(2)
+    assert first != second and is_free(first)
+    with socket.create_server(("127.0.0.1", first)):
+        assert not is_free(first)
