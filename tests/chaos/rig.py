@@ -37,6 +37,8 @@ DISK_BYTES = 192 << 20
 _AGE_S = 3600
 _TEMPORARY = re.compile(r".*(\.tmp|\.lock|\.lck|\.partial|\.writing)")
 _GONE_S = 60
+# Time between probes of a server that is starting, for whose processor time they compete.
+_POLL_S = 0.2
 # A start on a busy machine takes minutes, and a probe as long as the server's own time limit for it.
 READY_S, _PROBE_S = 2 * START_S, 30
 
@@ -207,7 +209,12 @@ class Rig:
     def await_ready(self) -> bool:
         for proxy in self.proxies:
             proxy.resume()
-        return all(eventually(gateway.is_ready, READY_S) for gateway in self.gateways)
+        end = time.monotonic() + READY_S
+        while not all(gateway.is_ready() for gateway in self.gateways):
+            if time.monotonic() > end:
+                return False
+            time.sleep(_POLL_S)
+        return True
 
     def close(self) -> list[str]:
         """Ends all processes; returns violations: exit codes, processes and files that are left."""

@@ -18,6 +18,10 @@ APPEND = Write(Kind.APPEND, 5, WRITER)
 MERGE, UPDATE, DELETE = Write(Kind.MERGE, 6, WRITER), Write(Kind.UPDATE, 7, WRITER, 20), Write(Kind.DELETE, 8, WRITER)
 
 
+def ids(write: Write = APPEND) -> list[int]:
+    return [write.number * 1000 + place for place in range(ROWS)]
+
+
 def append_rows(lake: Path, ids: Sequence[int], number: int = APPEND.number, run: str = "a") -> None:
     rows = [{"id": each, "number": number, "nonce": f"{run} {each}"} for each in ids]
     write_deltalake(lake / "default" / EVENTS, pa.Table.from_pylist(rows, EVENTS_SCHEMA), mode="append")
@@ -33,10 +37,6 @@ def lake(tmp_path: Path) -> Path:
     append_rows(tmp_path, [])
     write_changes(tmp_path, {})
     return tmp_path
-
-
-def ids(write: Write = APPEND) -> list[int]:
-    return [write.number * 1000 + place for place in range(ROWS)]
 
 
 def differences(lake: Path, *outcomes: tuple[Write, Fate]) -> list[str]:
@@ -57,8 +57,9 @@ def test_append_that_is_there_is_wrong_only_if_it_failed(lake: Path, fate: Fate,
     assert differences(lake, (APPEND, fate)) == found
 
 
-def test_append_with_some_of_its_rows_has_lost_others(lake: Path) -> None:
-    append_rows(lake, ids()[1:])
+@pytest.mark.parametrize("written", [ids()[1:], [*ids()[:-1], ids()[-1] + 1]])
+def test_append_with_some_of_its_rows_has_lost_others(lake: Path, written: Sequence[int]) -> None:
+    append_rows(lake, written)
     assert differences(lake, (APPEND, Fate.SUCCEEDED)) == ["rows lost (events 5)"]
 
 
