@@ -41,9 +41,12 @@ RESULTS = ROOT / "tests" / "bench" / "results" / "chaos.txt"
 ROUND = 5
 # Longest time under load before a fault, and the time after each client's first step after the last one.
 BEFORE_S = 8.0
-# The same for a kill that follows another one, and the part of them that comes while the server is still starting,
-# within the given time, or as soon as it is ready, before the clients go on.
-BEFORE_NEXT_S, STARTING, STARTING_S, JUST_READY = 4.0, 0.35, 12.0, 0.25
+# The same for a kill that follows another one, and the parts of them that come while the server is still starting or as
+# soon as it is ready, before the clients go on.
+BEFORE_NEXT_S, STARTING, JUST_READY = 4.0, 0.4, 0.4
+# Longest time to a kill of a server that is starting. A statement fails if Java is killed twice while it runs, because
+# it may be the cause, so Java is killed again only before any statement can run in it.
+STARTING_S = {"kill-gateway": 12.0, "pair-kill": 12.0, "kill-java": 3.0}
 SETTLE_S = 3.0
 QUIET_S = 120.0
 NOT_READY = "not ready"
@@ -127,9 +130,8 @@ class Round:
         for client in clients:
             client.start()
         faults = 0
+        time.sleep(chance.uniform(1, BEFORE_S))
         while faults < self.repeat and not found and not any(client.violations for client in clients):
-            longest = BEFORE_NEXT_S if faults and kind in KILLS else BEFORE_S
-            time.sleep(chance.uniform(1 if longest == BEFORE_S else 0, longest))
             faults += 1
             found += self._fault(rig, kind, chance, clients, is_last=faults == self.repeat)
         time.sleep(SETTLE_S)
@@ -156,19 +158,22 @@ class Round:
         Before another kill it may wait less, so that kills also hit a server that is starting or continues sessions.
         """
         began, phase = time.monotonic(), chance.random() if kind in KILLS and not is_last else 1.0
+        wait_s = 0.0 if is_last else chance.uniform(0, BEFORE_NEXT_S) if kind in KILLS else chance.uniform(1, BEFORE_S)
         found = self.faults[kind].inject(rig, chance)
         if phase < STARTING:
-            time.sleep(chance.uniform(0, STARTING_S))
+            time.sleep(chance.uniform(0, STARTING_S[kind]))
             print(f"  {kind}: again {time.monotonic() - began:.0f} s later", flush=True)
             return found
         found += [] if rig.await_ready() else [NOT_READY]
-        ready = time.monotonic() - began
-        print(f"  {kind}: ready after {ready:.0f} s", end="\n" if phase < STARTING + JUST_READY else "", flush=True)
-        if phase < STARTING + JUST_READY:
+        ready_s = time.monotonic() - began
+        if phase < STARTING + JUST_READY and kind != "kill-java":
+            print(f"  {kind}: ready after {ready_s:.0f} s", flush=True)
+            time.sleep(wait_s)
             return found
         steps = [client.steps for client in clients]
         eventually(lambda: all(client.steps > before for client, before in zip(clients, steps, strict=True)), RECOVER_S)
-        print(f", a step of each client after {time.monotonic() - began:.0f} s", flush=True)
+        print(f"  {kind}: ready after {ready_s:.0f} s, each client after {time.monotonic() - began:.0f} s", flush=True)
+        time.sleep(wait_s)
         return found + [
             f"no step after the fault ({client.name})"
             for client, before in zip(clients, steps, strict=True)

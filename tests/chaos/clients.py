@@ -34,7 +34,7 @@ RECOVER_S = 240
 # Seconds without an answer after which a client gives up a request, and a statement whose driver waits for its end.
 TIMEOUT_S, STATEMENT_S = 20, 60
 # Time in seconds after a failed process of the shell.
-_FAILED_SHELL_S = 4
+_FAILED_SHELL_S = 8
 PAGE_ROWS = 400
 HASHED_ROWS = 300_000
 # Counted results that are violations if recovery is expected.
