@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--seed", default="")
     options.add_argument("--points", type=int, default=10_000, help="at most")
-    options.add_argument("--minutes", type=float, default=30.0, help="at most; a point that has begun ends")
+    options.add_argument("--minutes", type=float, default=30.0, help="then the fault is the last one")
     options.add_argument("--kinds", nargs="*", choices=faults, help="default: all that this machine permits")
     options.add_argument(
         "--repeat", type=int, default=1, help=f"faults in each point; at most {CRASHES_MAX} unless all are kills"
@@ -106,7 +106,7 @@ class Round:
     def points(self, rig: Rig, numbers: Sequence[int], end: float) -> Iterator[Point]:
         """Yields the points until `end`; the last one has the violations of the processes' end as well."""
         for number in numbers:
-            point = self._point(rig, number)
+            point = self._point(rig, number, end)
             self.has_violations |= bool(point.violations)
             is_last = number == numbers[-1] or time.monotonic() > end or NOT_READY in point.violations
             if is_last:  # numbers that are left belong to the next round
@@ -120,7 +120,7 @@ class Round:
             if is_last:
                 return
 
-    def _point(self, rig: Rig, number: int) -> Point:
+    def _point(self, rig: Rig, number: int, end: float) -> Point:
         began, chance = time.monotonic(), random.Random(f"{self.seed} {number}")
         kind = chance.choice(list(self.faults))
         # Before there are clients, because a server that ends takes no new statements.
@@ -135,9 +135,12 @@ class Round:
             client.start()
         faults = 0
         time.sleep(chance.uniform(1, BEFORE_S))
-        while faults < self.repeat and not found and not any(client.violations for client in clients):
+        while not found and not any(client.violations for client in clients):
             faults += 1
-            found += self._fault(rig, kind, chance, clients, is_last=faults == self.repeat)
+            is_last = faults == self.repeat or time.monotonic() > end
+            found += self._fault(rig, kind, chance, clients, is_last)
+            if is_last:
+                break
         time.sleep(SETTLE_S)
         for client in clients:
             client.stop()
