@@ -141,6 +141,8 @@ class Round:
             found += self._fault(rig, kind, chance, clients, is_last)
             if is_last:
                 break
+        if self.quick and not rig.await_ready():  # a violation ended the point
+            found.append(NOT_READY)
         time.sleep(SETTLE_S)
         for client in clients:
             client.stop()
