@@ -47,15 +47,19 @@ def next_number(file: Path, seed: str) -> int:
 
 
 def summary(file: Path) -> str:
-    """Returns a line per kind: the points, those with violations, and the sums of the named results."""
-    count, bad, sums = Counter[str](), Counter[str](), dict[str, Counter[str]]()
+    """Returns a line per kind: points, faults, points with violations, and the sums of the named results.
+
+    A point without a number of faults has one.
+    """
+    count, faults, bad, sums = Counter[str](), Counter[str](), Counter[str](), dict[str, Counter[str]]()
     for _, _, kind, _, outcome, counts in points(file):
+        found = {name: int(number) for name, number in (pair.rsplit(" ", 1) for pair in counts.split(", ") if pair)}
         count[kind] += 1
+        faults[kind] += found.pop("faults", 1)
         bad[kind] += outcome.startswith(BAD)
-        for name, number in (pair.rsplit(" ", 1) for pair in counts.split(", ") if pair):
-            sums.setdefault(kind, Counter())[name] += int(number)
+        sums.setdefault(kind, Counter()).update(found)
     return "\n".join(
-        f"{kind}: {count[kind]} points, {bad[kind]} with violations; "
-        + ", ".join(f"{name} {number}" for name, number in sorted(sums.get(kind, Counter()).items()))
+        f"{kind}: {count[kind]} points, {faults[kind]} faults, {bad[kind]} points with violations; "
+        + ", ".join(f"{name} {number}" for name, number in sorted(sums[kind].items()))
         for kind in sorted(count)
     )
