@@ -44,8 +44,9 @@ BEFORE_S = 8.0
 # The same for a kill that follows another one, and the parts of them that come while the server is still starting or as
 # soon as it is ready, before the clients go on.
 BEFORE_NEXT_S, STARTING, JUST_READY = 4.0, 0.4, 0.4
-# As many such kills in a row at most: no long statement would end within `RECOVER_S` otherwise.
-QUICK_MAX = 2
+# Seconds since each client has gone on, after which the next kill waits for that too: a start takes minutes on a busy
+# machine, and no statement would end within `RECOVER_S` otherwise.
+QUICK_S = RECOVER_S / 4
 # Longest time to a kill of a server that is starting. A statement fails if Java is killed twice while it runs, because
 # it may be the cause, so Java is killed again only before any statement can run in it.
 STARTING_S = {"kill-gateway": 12.0, "pair-kill": 12.0, "kill-java": 3.0}
@@ -100,8 +101,8 @@ class Round:
     repeat: int = 1
     model: Model = field(default_factory=Model)
     has_violations: bool = False
-    # Kills since each client has gone on.
-    quick: int = 0
+    # When each client has gone on.
+    went_on: float = field(default_factory=time.monotonic)
 
     def points(self, rig: Rig, numbers: Sequence[int], end: float) -> Iterator[Point]:
         """Yields the points until `end`; the last one has the violations of the processes' end as well."""
@@ -133,7 +134,7 @@ class Round:
         ]
         for client in clients:
             client.start()
-        faults = 0
+        faults, self.went_on = 0, time.monotonic()
         time.sleep(chance.uniform(1, BEFORE_S))
         while not found and not any(client.violations for client in clients):
             faults += 1
@@ -141,7 +142,7 @@ class Round:
             found += self._fault(rig, kind, chance, clients, is_last)
             if is_last:
                 break
-        if self.quick and not rig.await_ready():  # a violation ended the point
+        if not rig.await_ready():  # a violation ended the point
             found.append(NOT_READY)
         time.sleep(SETTLE_S)
         for client in clients:
@@ -167,9 +168,8 @@ class Round:
         Before another kill it may wait less, so that kills also hit a server that is starting or continues sessions.
         """
         began, phase = time.monotonic(), chance.random()
-        if kind not in KILLS or is_last or self.quick == QUICK_MAX:
+        if kind not in KILLS or is_last or began - self.went_on > QUICK_S:
             phase = 1.0
-        self.quick += 1
         wait_s = 0.0 if is_last else chance.uniform(0, BEFORE_NEXT_S) if kind in KILLS else chance.uniform(1, BEFORE_S)
         found = self.faults[kind].inject(rig, chance)
         if phase < STARTING:
@@ -182,9 +182,9 @@ class Round:
             print(f"  {kind}: ready after {ready_s:.0f} s", flush=True)
             time.sleep(wait_s)
             return found
-        self.quick = 0
         steps = [client.steps for client in clients]
         eventually(lambda: all(client.steps > before for client, before in zip(clients, steps, strict=True)), RECOVER_S)
+        self.went_on = time.monotonic()
         print(f"  {kind}: ready after {ready_s:.0f} s, each client after {time.monotonic() - began:.0f} s", flush=True)
         time.sleep(wait_s)
         return found + [
