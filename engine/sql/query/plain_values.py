@@ -24,19 +24,20 @@ from engine.runtime.parameters import Parameter
 PlainValue: TypeAlias = bool | int | Decimal | float | str | date | None
 
 _TEXT_MAX = 2_000_000
-_START = re.compile(r"(?i)\s*VALUES\s*")
+# Other white space, and letters like \u017f, which Python folds to ASCII ones, are errors in Spark.
+_START = re.compile(r"(?ia)[ \t\r\n]*VALUES[ \t\r\n]*")
 _VALUE = re.compile(
-    r"""(?ix)\s*(?:
+    r"""(?iax)[ \t\r\n]*(?:
     (?P<word> NULL | TRUE | FALSE )
     | '(?P<text> [^'\\]* )'
-    | DATE\s*'(?P<date> [0-9]{4}-[0-9]{2}-[0-9]{2} )'
-    | (?P<minus> -?)\s*(?: (?P<double> (?: [0-9]+\.?[0-9]* | \.[0-9]+ ) E [+-]?[0-9]+ )
+    | DATE[ \t\r\n]*'(?P<date> [0-9]{4}-[0-9]{2}-[0-9]{2} )'
+    | (?P<minus> -?)[ \t\r\n]*(?: (?P<double> (?: [0-9]+\.?[0-9]* | \.[0-9]+ ) E [+-]?[0-9]+ )
                          | (?P<decimal> [0-9]+\.[0-9]* | \.[0-9]+ )
                          | (?P<int> [0-9]+ ) )
     | (?P<marker> \? ) | : (?P<name> [a-z_] \w* )
-    )\s*(?P<next> [,)])"""
+    )[ \t\r\n]*(?P<next> [,)])"""
 )
-_OPENING = re.compile(r"\s*\(")
+_OPENING = re.compile(r"[ \t\r\n]*\(")
 _FLOAT_MAX = 3e38
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _DOUBLE = re.compile(r"-?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]{1,3})?", re.IGNORECASE | re.ASCII)

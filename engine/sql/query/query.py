@@ -14,9 +14,13 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.query.metadata_queries import metadata_query
 from engine.sql.query.needed_rows import needed_rows
+from engine.sql.query.plain_values import plain_rows
 from engine.sql.query.scopes import read_names
 from engine.sql.query.source_text import slice_text
 from engine.sql.query.values import Query
+
+# Matching literals takes longer than parsing a long list of constants, which is one token.
+_PLAIN_CHARACTERS_MAX = 10_000
 
 # Tokens that follow USING if a script is named; a JOIN's USING is followed by a parenthesis.
 _SCRIPT_TOKENS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.COLON, TokenType.PLACEHOLDER})
@@ -37,6 +41,9 @@ def parse_query(cursor: Cursor) -> Query:
     tokens = cursor.read_rest()
     start = 0 if cursor.is_first(tokens[0]) else tokens[0].start
     text = slice_text(cursor.text, start, tokens[-1].end + 1)
+    # Literals contain no name and no query: a tree would only repeat the text.
+    if tokens[0].token_type == TokenType.VALUES and len(text) <= _PLAIN_CHARACTERS_MAX and plain_rows(text) is not None:
+        return Query(text=text)
     if start:
         tokens = tokenize(text)
     _ensure_no_script(tokens)

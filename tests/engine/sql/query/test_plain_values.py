@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
 import pytest
 
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import parse_query_tree, tokenize
 from engine.sql.query.plain_values import PlainValue, plain_rows
+from engine.sql.query.query import parse_query
+from engine.sql.query.scopes import read_names
 
 PLAIN: dict[str, tuple[tuple[PlainValue, ...], ...]] = {
     "VALUES (1)": ((1,),),
@@ -64,6 +69,10 @@ NOT_PLAIN = (
     "VALUES (nulls)",
     "VALUES (truetrue)",
     "VALUES (1) UNION ALL VALUES (2)",
+    "VALUES (fal\u017fe)",
+    "VALUE\u017f (1)",
+    "VALUES (1\u00a0)",
+    "VALUES\f(1)",
     f"VALUES ({'9' * 5000})",
     f"VALUES ('{'a' * 2_000_000}')",
 )
@@ -80,3 +89,10 @@ def test_plain_rows(text: str) -> None:
 @pytest.mark.parametrize("text", NOT_PLAIN)
 def test_everything_else_is_left_to_spark(text: str) -> None:
     assert plain_rows(text) is None
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_rows_are_the_same_query_as_their_tree(text: str) -> None:
+    tokens = tokenize(text)
+    from_tree = read_names(parse_query_tree(tokens, text), text, tokens)
+    assert parse_query(Cursor(text, tokenize(text))) == replace(from_tree, text=text.rstrip())
