@@ -80,6 +80,30 @@ def test_rows_are_found_by_the_whole_of_their_keys(files: list[Any], gone: list[
     for all_files in (files, [*others, *files], [*files, *others]):
         found = live_files.find_rows(rows_of(all_files), file_keys(rows_of(gone)))
         assert found.tolist() == [at for at, each in enumerate(all_files) if each in gone]
+        before = LiveFiles.of([rows_of(all_files[:5]), rows_of(all_files[5:])])
+        after = before.change(file_keys(rows_of(gone)), [])
+        assert keys_of(after) == keys_of(LiveFiles.of([rows_of([each for each in all_files if each not in gone])]))
+
+
+def keys_of(files: LiveFiles) -> list[Any]:
+    return [key for run in files.runs for key in file_keys(run.batch).to_pylist()]
+
+
+def test_file_that_is_added_again_replaces_the_older_one() -> None:
+    files = LiveFiles.of([batch([f"a{i}" for i in range(100)])])
+    for size in (2, 3):
+        files = files.change(pa.array(["a50"]), [batch(["a50"], size)])
+        table = files.table().filter(pc.field("path") == "a50")
+        assert files.num_rows == 100 and table["size"].to_pylist() == [size]
+
+
+def test_paths_of_a_block_are_hashed_once() -> None:
+    files = LiveFiles.of([batch([f"a{i}" for i in range(1000)])])
+    before, sizes = files.num_bytes, []
+    for name in ("b", "c", "a7"):
+        files = files.change(pa.array([name]), [])
+        sizes.append(files.num_bytes)
+    assert sizes == [before + 8 * 1000] * 3
 
 
 def test_remaining_files_share_memory() -> None:
