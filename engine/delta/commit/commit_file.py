@@ -31,14 +31,26 @@ from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLeve
 from engine.delta.definition.clustering import with_clustering
 from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.log.arrow_json import format_lines
+from engine.delta.log.commit_reader import FileRows, LogActions
 from engine.delta.log.wire_columns import wire_columns
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.spec import properties
-from engine.delta.spec.actions import Action, AddCdcFile, CommitInfo, DomainMetadata, Json, Metadata, format_actions
+from engine.delta.spec.actions import (
+    Action,
+    AddCdcFile,
+    CommitInfo,
+    DomainMetadata,
+    Json,
+    Metadata,
+    SetTransaction,
+    format_actions,
+)
 from engine.types.arrow_types import Array, RecordBatch
 
 ENGINE_INFO = "delta-gateway"
 _MANY_FILES = 10_000
+# More files are parsed from the log, in batches that other threads derive values from.
+_APPENDED_MAX = 1000
 ROW_IDS_PRESERVED = "delta.rowTracking.preserved"
 # Tags commits whose metadata only enables row tracking: delta-spark rebases other commits on them.
 ROW_TRACKING_ONLY = "rowTrackingEnablementOnly"
@@ -65,6 +77,27 @@ class CommitFile:
     actions: tuple[Action, ...]
     removes: RecordBatch
     cdc_files: tuple[AddCdcFile, ...]
+
+    @property
+    def appended(self) -> LogActions | None:
+        """Returns the actions as a reader of the log parses them; None if the commit is more than a short append."""
+        info, *others = self.actions
+        transactions = {action.app_id: action for action in others if isinstance(action, SetTransaction)}
+        is_append = len(transactions) == len(others) and not self.removes.num_rows and not self.cdc_files
+        if not isinstance(info, CommitInfo) or not is_append or not 0 < self.adds.num_rows <= _APPENDED_MAX:
+            return None
+        order = np.arange(1, self.adds.num_rows + 1)
+        return LogActions(
+            protocol=None,
+            metadata=None,
+            set_transactions=transactions,
+            domain_metadata={},
+            commit_info=info,
+            adds=FileRows((self.adds,), (order,)),
+            removes=FileRows((), ()),
+            cdc=FileRows((), ()),
+            sidecars=(),
+        )
 
     def to_bytes(self) -> bytes:
         """Formats the commit. Called directly before the put, since the text is large for many files."""

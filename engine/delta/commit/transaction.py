@@ -374,8 +374,8 @@ class Transaction:
             if put_commit(self.storage, file.version, data, self._txn_id, retries):
                 if self._looks_after:
                     self._ensure_there(file.version)
-                if self.snapshot is not None and self.snapshot.recent is not None:
-                    self.snapshot.recent.keep(commit_name(file.version), data)
+                if self.snapshot is not None:
+                    self.snapshot.note_commit(file.version, data, file.appended)
                 return file
             # Lost the race: raise the first conflict, or rebase on the winning commits and retry with the next version.
             before = base

@@ -69,7 +69,7 @@ from engine.delta.snapshot.row_files import DeltaRowFiles, table_columns
 from engine.delta.snapshot.shared_files import shared_files
 from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
-from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
+from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath, commit_name, parse_log_path, version_prefix
 from engine.delta.spec.protocols import READER_VERSION_MAX
 from engine.pruning.estimates import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
@@ -129,6 +129,8 @@ class Snapshot:
         self._commit = commit
         self._verified_by: Confinement | None = None
         self.recent = recent
+        # The next version's commit if this process made it: its size in bytes, and its actions.
+        self._next_commit: tuple[int, LogActions] | None = None
         self._log_files: list[FileStatus] | None = None
         self._lock = Lock()
         if state.protocol is None:
@@ -560,6 +562,25 @@ class Snapshot:
             listing = self.storage.list_files(LOG_DIR, version_prefix(self.version))
         return self._advance(listing, is_listed=is_listed)
 
+    def note_commit(self, version: int, data: bytes, appended: LogActions | None) -> None:
+        """Caches a commit that a transaction on this snapshot made, so that `advance` reads it no more.
+
+        `appended` has its actions, None if they must be parsed.
+        """
+        if self.recent is not None:
+            self.recent.keep(commit_name(version), data)
+        if appended is not None and version == self.version + 1:
+            self._next_commit = len(data), appended
+
+    def _read_next(self, fresh: tuple[LogPath, ...], commits: Mapping[int, FileStatus]) -> LogActions:
+        """Returns the actions in the commits after this version, by version in `commits`."""
+        noted = self._next_commit
+        # Put-if-absent made the next version ours, and this version is still in place. The
+        # size guards against a commit that was removed from the log, and replaced.
+        if noted is not None and len(fresh) == 1 and commits[fresh[0].version].size == noted[0]:
+            return noted[1]
+        return read_commits(self.storage, fresh, self.recent)
+
     def _advance(self, listing: list[FileStatus], *, is_listed: bool) -> Snapshot:
         """Returns the newest version from a listing that begins with this version."""
         paths = [(status, path) for status in listing if (path := parse_log_path(status.name)) is not None]
@@ -574,7 +595,7 @@ class Snapshot:
         segment, fresh = extended
         if not fresh:
             return self
-        actions = read_commits(self.storage, fresh, self.recent)
+        actions = self._read_next(fresh, commits)
         changes = reconcile_files(actions.adds, actions.removes)
         with self._lock:
             source = self._source
