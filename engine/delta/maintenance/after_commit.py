@@ -6,7 +6,8 @@ the next commit, or another writer, does the work. `HOOKS` run in order:
 - The version checksum, computed incrementally from the previous one. On an object store it is omitted for an empty
   table's first version, whose commit is as short and contains the same. Checksums are optional: while commits to a
   table follow each other within `_QUIET_S`, only the newest version gets one, after `_UNWRITTEN_S` at most.
-- A checkpoint every `delta.checkpointInterval` versions (default 10), unless the version has one.
+- A checkpoint every `delta.checkpointInterval` versions (default 10), unless the version has one. While commits to a
+  table follow each other within `_QUIET_S`, it gets one in `_UNWRITTEN_S`, of the newest version that is due.
 - After a checkpoint, removal of expired log files, unless `delta.enableExpiredLogCleanup` is off; once a day per table,
   since the retention is counted from midnight.
 - Symlink manifests, if `delta.compatibility.symlinkFormatManifest.enabled` is on.
@@ -127,6 +128,64 @@ class KnownChecksums:
         self._cleaned[root] = midnight_ms, metadata.id, metadata.configuration
 
 
+class DueCheckpoints:
+    """Due checkpoints that wait because their table has just got one.
+
+    A checkpoint contains all files of its table: written at each interval, it would take most of the time of a burst of
+    small commits. Used by the thread that runs the hooks, and by threads that suspend it.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, PostCommit] = {}
+        # By table, when its last checkpoint was written (monotonic clock).
+        self._written_s: dict[str, float] = {}
+
+    def defers(self, after: PostCommit) -> bool:
+        """Leaves the checkpoint to `write_waiting` if the table has just got one; a later version may replace it."""
+        root = after.committed.storage.root
+        if not self._is_recent(root, _UNWRITTEN_S):
+            self._waiting.pop(root, None)
+            return False
+        _ = after.snapshot  # while the version is the newest one, which is cached
+        self._waiting[root] = after
+        return True
+
+    def note_written(self, root: str) -> None:
+        """Defers the next checkpoints of the table at `root` from now on."""
+        self._written_s.pop(root, None)
+        if len(self._written_s) >= _KNOWN_MAX:
+            self._written_s.pop(next(iter(self._written_s)), None)
+        self._written_s[root] = time.monotonic()
+
+    def _is_recent(self, root: str, within_s: float) -> bool:
+        written_s = self._written_s.get(root)
+        return written_s is not None and time.monotonic() - written_s < within_s
+
+    @property
+    def are_waiting(self) -> bool:
+        """Returns True if a checkpoint waits to be written."""
+        return bool(self._waiting)
+
+    def drop(self, root: str) -> None:
+        """Drops the waiting checkpoint of the table at `root`."""
+        self._waiting.pop(root, None)
+
+    def write_waiting(self, older_than_s: float = 0.0) -> None:
+        """Writes the checkpoints of tables whose last one is at least `older_than_s` old. Never raises."""
+        for root, after in list(self._waiting.items()):
+            if self._is_recent(root, older_than_s):
+                continue
+            self._waiting.pop(root, None)
+            try:
+                # Another server may have replaced the table since: its log must not get a
+                # checkpoint of this one.
+                if after.snapshot.is_in_place():
+                    _write_checkpoint(after)
+                    self.note_written(root)
+            except Exception:  # noqa: BLE001 - as of every hook
+                _log.warning("no checkpoint of version %d of %s", after.committed.version, root, exc_info=True)
+
+
 class PostCommit:
     """A commit and, if a hook needs it, its version's snapshot."""
 
@@ -136,10 +195,12 @@ class PostCommit:
         clock: Callable[[], int] = clock_ms,
         known: KnownChecksums | None = None,
         read: Callable[[Storage, int], Snapshot] = Snapshot.load,
+        due: DueCheckpoints | None = None,
     ) -> None:
         self.committed = committed
         self.clock = clock
         self.known = known
+        self.due = due
         self._read = read
 
     @cached_property
@@ -199,10 +260,16 @@ def _previous_checksum(committed: Committed) -> VersionChecksum | None:
 
 
 def write_due_checkpoint(after: PostCommit) -> None:
-    """Writes a checkpoint if `delta.checkpointInterval` is reached and the version has none."""
-    committed = after.committed
-    if not is_checkpoint_due(committed):
+    """Writes a checkpoint if `delta.checkpointInterval` is reached and the version has none, or defers it."""
+    if not is_checkpoint_due(after.committed) or (after.due is not None and after.due.defers(after)):
         return
+    _write_checkpoint(after)
+    if after.due is not None:
+        after.due.note_written(after.committed.storage.root)
+
+
+def _write_checkpoint(after: PostCommit) -> None:
+    committed = after.committed
     # Another writer's commit at the same version is impossible, but its checkpoint is not:
     # a reader process may checkpoint versions that others commit.
     present = {checkpoint.version for checkpoint in LogListing.load(committed.storage, committed.version).checkpoints()}
@@ -239,7 +306,7 @@ def is_checkpoint_due(committed: Committed) -> bool:
 
 _CLOSE_S = 10.0
 
-# How long a checksum waits for a later one to replace it.
+# How long a checksum, or a checkpoint after another one, waits for a later one to replace it.
 _QUIET_S, _UNWRITTEN_S = 0.1, 1.0
 
 # Maximum number of tables with a cached checksum.
@@ -264,11 +331,12 @@ class PostCommitQueue:
         self._read = read
         self._waiting_max = waiting_max
         self._known = KnownChecksums()
+        self._due = DueCheckpoints()
         self._waiting: deque[PostCommit] = deque()
         self._running: PostCommit | None = None
-        # True if no commit waits or runs, and no checksum is unwritten.
+        # True if no commit waits or runs, and no checksum or checkpoint is unwritten.
         self._is_idle = True
-        # True while deferred checksums are being written.
+        # True while deferred checksums and checkpoints are being written.
         self._is_writing = False
         # Number of threads waiting in `drain`.
         self._drains = 0
@@ -287,7 +355,7 @@ class PostCommitQueue:
             self.submit(committed.untold)
         with self._changed:
             if len(self._waiting) < self._waiting_max:
-                self._waiting.append(PostCommit(committed, known=self._known, read=self._read))
+                self._waiting.append(PostCommit(committed, known=self._known, read=self._read, due=self._due))
                 self._is_idle = False
                 self._changed.notify_all()
                 return
@@ -307,6 +375,7 @@ class PostCommitQueue:
             )
             self._known.forget(root)
             self._known.drop_deferred(root)
+            self._due.drop(root)
 
     def drain(self) -> None:
         """Waits until all submitted work is done."""
@@ -330,13 +399,18 @@ class PostCommitQueue:
             run_hooks(after)
             self._write_deferred(_UNWRITTEN_S)
 
+    @property
+    def _has_deferred(self) -> bool:
+        return self._known.has_deferred or self._due.are_waiting
+
     def _write_deferred(self, older_than_s: float = 0.0) -> None:
         """Writes without the lock, which statements need, but never to a table for which `forget` has returned."""
-        if not self._known.has_deferred:
+        if not self._has_deferred:
             return
         with self._changed:
             self._is_writing = True
         self._known.write_deferred(older_than_s)
+        self._due.write_waiting(older_than_s)
         with self._changed:
             self._is_writing = False
             self._changed.notify_all()
@@ -346,9 +420,9 @@ class PostCommitQueue:
         with self._changed:
             self._running = None
             self._changed.notify_all()
-            if self._known.has_deferred:
+            if self._has_deferred:
                 # A short pause tells a burst from a single commit: within a burst only the
-                # last version's checksum is written.
+                # last version's checksum is written, and its last due checkpoint.
                 self._changed.wait_for(lambda: self._waiting or self._is_closed or self._drains, _QUIET_S)
             is_quiet = not self._waiting
         if is_quiet:

@@ -16,6 +16,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.delta.spec.actions import Add, Remove
 from engine.delta.spec.properties import DAY_MS
+from engine.storage.storage import Storage
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.gateway.http.conftest import eventually
 from tests.interleave.storages import DictStorage, Interposed
@@ -139,6 +140,81 @@ def test_no_deferred_checksum_is_written_for_a_table_that_goes(monkeypatch: pyte
     work.forget(deleted.root)
     work.close()
     assert [storage.exists(f"_delta_log/{1:020}.crc") for storage in (deleted, retained)] == [False, True]
+
+
+def test_only_the_first_and_the_newest_due_version_of_quick_commits_get_a_checkpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(maintenance, "_QUIET_S", 30)
+    monkeypatch.setattr(maintenance, "_UNWRITTEN_S", 30)
+    storage, cache = DictStorage(), SnapshotCache(1 << 30)
+    work = PostCommitQueue(cache.load_committed)
+    work.submit(create(storage))
+    for number in range(44):
+        work.submit(append(storage, f"f{number}"))
+    assert eventually(lambda: not work._waiting and work._due.are_waiting)
+    assert checkpoints(storage) == [10]
+    work.drain()
+    assert checkpoints(storage) == [10, 40]
+    loaded = Snapshot.load(storage)
+    assert loaded.num_files == 44 and loaded.log_segment.checkpoint is not None
+    assert loaded.log_segment.checkpoint.version == 40
+    work.close()
+
+
+def test_checkpoint_waits_no_longer_than_its_limit_in_a_burst_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "_QUIET_S", 30)
+    monkeypatch.setattr(maintenance, "_UNWRITTEN_S", 0.2)
+    storage = DictStorage()
+    work = PostCommitQueue()
+    work.submit(create(storage))
+    numbers = iter(range(100_000))
+
+    def commit() -> list[int]:
+        work.submit(append(storage, f"f{next(numbers)}"))
+        return checkpoints(storage)
+
+    assert eventually(lambda: len(commit()) >= 3)
+    work.close()
+    found = checkpoints(storage)
+    assert found[0] == 10 and all(version % 10 == 0 for version in found)
+
+
+def test_deferred_checkpoint_is_not_written_into_another_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another server drops the table, and creates one in its place."""
+    monkeypatch.setattr(maintenance, "_QUIET_S", 30)
+    monkeypatch.setattr(maintenance, "_UNWRITTEN_S", 30)
+
+    def load_all(storage: Storage, version: int) -> Snapshot:
+        snapshot = Snapshot.load(storage, version)
+        _ = snapshot.files, snapshot.tombstones
+        return snapshot
+
+    storage = DictStorage()
+    work = PostCommitQueue(load_all)
+    work.submit(create(storage))
+    for number in range(20):
+        work.submit(append(storage, f"f{number}"))
+    assert eventually(lambda: not work._waiting and work._due.are_waiting)
+    storage.delete_tree()
+    create(storage)
+    work.close()
+    assert checkpoints(storage) == [] and Snapshot.load(storage).version == 0
+
+
+def test_no_deferred_checkpoint_is_written_for_a_table_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "_QUIET_S", 30)
+    monkeypatch.setattr(maintenance, "_UNWRITTEN_S", 30)
+    deleted, retained = DictStorage("dict://going"), DictStorage("dict://staying")
+    work = PostCommitQueue()
+    for storage in (deleted, retained):
+        work.submit(create(storage))
+        for number in range(20):
+            work.submit(append(storage, f"f{number}"))
+    assert eventually(lambda: not work._waiting and len(work._due._waiting) == 2)
+    work.forget(deleted.root)
+    work.close()
+    assert [checkpoints(deleted), checkpoints(retained)] == [[10], [10, 20]]
 
 
 def test_advanced_snapshots_equal_those_of_the_log() -> None:
