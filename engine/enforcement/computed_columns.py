@@ -9,7 +9,6 @@ Protocol: "Generated Columns", "Default Columns".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from catalog.conditions import ConstraintViolated, NotNullColumnMissing
 from catalog.names import quote
@@ -27,7 +26,7 @@ def fill_defaults(plan: WritePlan) -> WritePlan:
     # A generated column has no default: its value is computed below, from the defaults too.
     present |= plan.config.generations.keys()
     missing = [column for column in plan.schema.fields if column.name not in present]
-    return replace(plan, constants={**plan.constants, **{column.name: _default(column) for column in missing}})
+    return plan.extend(constants={**plan.constants, **{column.name: _default(column) for column in missing}})
 
 
 def default_text(column: StructField) -> str:
@@ -55,7 +54,7 @@ def compute_generated(plan: WritePlan) -> WritePlan:
             checks.append(_check(column, expression))
         else:
             computed[column.name] = f"CAST({expression.in_parentheses} AS {ddl_type(column.data_type)})"
-    return replace(plan, generated=computed, checks=(*plan.checks, *checks))
+    return plan.extend(checks, generated=computed)
 
 
 def _generated_columns(plan: WritePlan) -> Iterator[tuple[StructField, Expression]]:

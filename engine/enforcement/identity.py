@@ -44,7 +44,7 @@ def generate_identities(plan: WritePlan) -> WritePlan:
             missing.append(column)
         elif not column.allow_explicit:
             raise IdentityValueGiven(column.name)
-    return replace(plan, identities=tuple(missing))
+    return plan.extend(identities=tuple(missing))
 
 
 def continue_identity_values(plan: WritePlan, taken: MinMaxValues) -> WritePlan:

@@ -34,7 +34,7 @@ def enforce_not_null(plan: WritePlan) -> WritePlan:
             inside = _if_present(name, inside)
         for inner, text in inside:
             checks.append(_check(inner, text))
-    return replace(plan, checks=(*plan.checks, *checks))
+    return plan.extend(checks)
 
 
 def _present(value: str) -> str:

@@ -9,8 +9,6 @@ Protocol: "CHECK Constraints", "Column Invariants", "Append-only Tables".
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from catalog.conditions import CannotModifyAppendOnly, ConstraintViolated, FunctionSettingsDiffer, ReplaceWhereViolated
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import parse_expression
@@ -20,7 +18,7 @@ from engine.tables.config import Constraint, TableConfig
 
 def enforce_constraints(plan: WritePlan) -> WritePlan:
     """Adds a check for each constraint."""
-    return replace(plan, checks=(*plan.checks, *map(constraint_check, plan.config.constraints)))
+    return plan.extend(map(constraint_check, plan.config.constraints))
 
 
 def constraint_check(constraint: Constraint) -> RowCheck:
@@ -47,7 +45,7 @@ def enforce_replace_where(plan: WritePlan) -> WritePlan:
         return ReplaceWhereViolated(expression.text, format_values(values))
 
     check = RowCheck(text=expression.text, shown=expression.columns, error=violation)
-    return replace(plan, checks=(*plan.checks, check))
+    return plan.extend([check])
 
 
 def ensure_append_only(plan: WritePlan) -> WritePlan:

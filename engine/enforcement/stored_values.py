@@ -16,7 +16,6 @@ Protocol: "Void Type", "Partition Value Serialization"; nested void columns foll
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 from catalog.conditions import NothingToStore, PartitionValueNotText, ValueNotOfType
@@ -54,7 +53,7 @@ def check_stored_values(plan: WritePlan) -> WritePlan:
         for name, each in plan.config.stored_values.items()
         if each.condition is not None
     ]
-    return replace(plan, checks=(*plan.checks, *checks))
+    return plan.extend(checks)
 
 
 def _not_of_type(column: str, type_name: str, values: Values) -> ValueNotOfType:
@@ -84,7 +83,7 @@ def fit_partition_values(plan: WritePlan) -> WritePlan:
             # bytes do not survive.
             text = f"{name} IS NULL OR is_valid_utf8(CAST({name} AS STRING))"
             checks.append(RowCheck(text=text, shown=(), error=partial(_not_text, column.name)))
-    return replace(plan, stored_as=stored_as, checks=(*plan.checks, *checks))
+    return plan.extend(checks, stored_as=stored_as)
 
 
 def stored_partition_value(data_type: DataType, value: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -135,4 +136,9 @@ def combine_batches(batches: Iterable[RecordBatch], schema: Any) -> RecordBatch:
         if field.name != "path" and any(batch.column(field.name).null_count < batch.num_rows for batch in rows)
     }
     length = sum(batch.num_rows for batch in rows)
-    return make_batch(schema, columns, length) if length else pa.RecordBatch.from_pylist([], schema=schema)
+    return make_batch(schema, columns, length) if length else _empty(schema)
+
+
+@lru_cache(maxsize=8)  # most commits have no removes
+def _empty(schema: Any) -> RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)

@@ -27,7 +27,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, assert_never
 
@@ -159,7 +159,7 @@ class Transaction:
         self._drops: frozenset[str] = frozenset()
         self._merged_vectors: MergedVectors | None = None
         self._is_closed = False
-        self.config = replace(snapshot.config, table=self.table) if snapshot is not None else None
+        self.config = snapshot.config.with_name(self.table) if snapshot is not None else None
 
     @classmethod
     def on(cls, snapshot: Snapshot, description: CommitDescription, **options: Any) -> Transaction:

@@ -65,6 +65,14 @@ T = TypeVar("T")
 PARQUET = "parquet"
 
 
+@dataclass(slots=True)
+class _Findings:
+    """Results of checks that every statement makes, and that follow from the protocol and the metadata."""
+
+    supported: set[TableOperation] = field(default_factory=set)
+    lacking: frozenset[str] | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaConfig:
     """A table's effective configuration at one version."""
@@ -81,8 +89,7 @@ class DeltaConfig:
     facts: MetadataFacts
     # The clustering domain, raw (`engine.delta.definition.clustering`); None if the table has none.
     clustering: DomainMetadata | None = None
-    # Operations already found to be supported.
-    _supported: set[TableOperation] = field(default_factory=set, init=False, repr=False, compare=False)
+    _findings: _Findings = field(default_factory=_Findings, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
@@ -102,6 +109,12 @@ class DeltaConfig:
             facts=facts,
             clustering=clustering if is_listed("clustering", features) else None,
         )
+
+    def with_name(self, table: str) -> Self:
+        """Returns the configuration with another name or path for messages."""
+        named = replace(self, table=table)
+        object.__setattr__(named, "_findings", self._findings)
+        return named
 
     def get(self, key: Property[T]) -> T:
         """Returns a property's value. Raises `InvalidTableProperty` for an unreadable value of a strict property."""
@@ -127,7 +140,10 @@ class DeltaConfig:
     @property
     def lacking(self) -> frozenset[str]:
         """Features that the metadata demands and the protocol does not support."""
-        return frozenset(name for name in demanded_features(self.facts) if not self.is_supported(name))
+        if self._findings.lacking is None:
+            demanded = demanded_features(self.facts)
+            self._findings.lacking = frozenset(name for name in demanded if not self.is_supported(name))
+        return self._findings.lacking
 
     @property
     def column_mapping_mode(self) -> str:
@@ -237,9 +253,9 @@ class DeltaConfig:
         `UnsupportedFileFormat` if its files are not Parquet; `InvalidProtocolVersion` for unknown versions;
         `UnsupportedReaderFeatures` or `UnsupportedWriterFeatures` with the names of all blocking features.
         """
-        if operation not in self._supported:  # every statement checks this
+        if operation not in self._findings.supported:
             self._find_unsupported_feature(operation)
-            self._supported.add(operation)
+            self._findings.supported.add(operation)
 
     def _find_unsupported_feature(self, operation: TableOperation) -> None:
         if self.metadata.format.provider.casefold() != PARQUET:

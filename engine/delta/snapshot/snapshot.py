@@ -456,7 +456,7 @@ class Snapshot:
 
     def change_definition(self, label: str, changes: Iterable[MetadataChange]) -> Definition:
         """See `change_table`."""
-        return change_table(replace(self.config, table=label), distinct(changes))
+        return change_table(self.config.with_name(label), distinct(changes))
 
     def replace_definition(
         self,
@@ -467,7 +467,7 @@ class Snapshot:
         settings: Mapping[str, str],
     ) -> Definition:
         """See `redefine_table`."""
-        config, changes = replace(self.config, table=label), with_defaults(changes, settings)
+        config, changes = self.config.with_name(label), with_defaults(changes, settings)
         return redefine_table(config, schema, partition_columns=partition_columns, changes=changes)
 
     @property

@@ -30,6 +30,9 @@ _UNICODE_MAX = "\U0010ffff"
 _MILLISECOND_US = 1000
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStats:
     # The file's physical rows, including rows that a deletion vector hides.
@@ -51,7 +54,11 @@ class FileStats:
             "tightBounds": self.tight_bounds,
             **self.extra,
         }
-        return _encode({name: item for name, item in value.items() if item is not None})
+        value = {name: item for name, item in value.items() if item is not None}
+        try:
+            return _ENCODER.encode(value)
+        except TypeError:  # a decimal, which `json` cannot write as a number
+            return _encode(value)
 
 
 def parse_file_stats(text: str) -> FileStats:

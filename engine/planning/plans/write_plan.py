@@ -7,9 +7,10 @@ write fails with its error, and nothing is committed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from catalog.errors import SqlError
 from engine.planning.plans.file_writes import FieldMatching
@@ -147,6 +148,13 @@ class WritePlan:
     def identity_names(self) -> frozenset[str]:
         """Returns the names of the identity columns for which the statement has no values."""
         return frozenset(column.name for column in self.identities)
+
+    def extend(self, checks: Iterable[RowCheck] = (), **changes: Any) -> WritePlan:
+        """Returns the plan with further checks, and with changed attributes; this object if it has them already."""
+        more = tuple(checks)
+        if not more and all(getattr(self, name) == value for name, value in changes.items()):
+            return self
+        return replace(self, checks=(*self.checks, *more), **changes)
 
 
 EnforcementStep = Callable[[WritePlan], WritePlan]

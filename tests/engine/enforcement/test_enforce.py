@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from catalog.conditions import IdentityValueGiven, NotNullColumnMissing
@@ -31,6 +33,13 @@ def test_every_column_has_one_source() -> None:
     assert done.identities == (IDENTITY,)
     assert set(done.constants) == {"s"} and set(done.generated) == {"day"} and set(done.stored_as) == {"s"}
     assert [check.text for check in done.checks] == ["a < 9", "`i` IS NOT NULL", "a = 1"]
+
+
+def test_table_without_constraints_adds_only_the_target_columns() -> None:
+    before = plan(column("a"), column("b", STRING))
+    done = enforce_write(before)
+    assert done == replace(before, target_columns=before.schema.fields)
+    assert enforce_write(done) == done
 
 
 def test_a_given_generated_column_is_checked_first() -> None:

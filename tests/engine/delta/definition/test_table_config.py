@@ -61,6 +61,17 @@ def test_an_unknown_reader_feature_stops_everything() -> None:
         table.ensure_supported(TableOperation.APPEND)
 
 
+def test_table_with_another_name_is_named_so_in_errors() -> None:
+    table = config(listing("appendOnly", "fromTheFuture"))
+    table.ensure_supported(TableOperation.READ)
+    for name in ("s.t", "other.t"):
+        named = table.with_name(name)
+        named.ensure_supported(TableOperation.READ)
+        with pytest.raises(UnsupportedWriterFeatures, match=name):
+            named.ensure_supported(TableOperation.APPEND)
+        assert named.lacking == table.lacking and named.table == name
+
+
 def test_all_that_stops_an_operation_is_named() -> None:
     table = config(listing("b", "a", readers=("b", "a")))
     with pytest.raises(UnsupportedReaderFeatures, match="a, b"):
