@@ -30,6 +30,8 @@ class DataFile:
     modification_time: int
     partition_values: Mapping[str, str | None]
     null_counts: Mapping[tuple[str, ...], int] = field(default_factory=lambda: MappingProxyType({}))
+    # PyArrow's `FileMetaData` if it is known; None if it must be read.
+    footer: Any = None
 
 
 class NewFiles(Protocol):

@@ -24,6 +24,7 @@ from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.spec.stats import BoundValue, FileStats, lower_bound, upper_bound
 from engine.storage.storage import Storage
+from engine.tables.transaction import DataFile
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
 
 Path: TypeAlias = tuple[str, ...]
@@ -83,18 +84,17 @@ class FooterStats:
             return stats
         return FileStats(num_records=stats.num_records, null_count=stats.null_count)
 
-    def load_with_min_max(
-        self, path: str, columns: Sequence[str], null_counts: Mapping[Path, int] = _NO_COUNTS
-    ) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
-        """Reads a file that we wrote.
+    def load_with_min_max(self, file: DataFile, columns: Sequence[str]) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
+        """Reads the footer of a file that we wrote, unless it is known.
 
         Also returns minimum and maximum for top-level `columns` (physical names) with values. They are exact for
-        integers, and independent of the columns with table statistics. `null_counts` has the null counts that the
-        footer lacks, by physical path.
+        integers, and independent of the columns with table statistics.
         """
-        with self._storage.open_input(path) as source:
-            footer = pq.read_metadata(source)
-        return self._stats(footer, null_counts, is_own=True), dict(_min_max_values(footer, columns))
+        footer = file.footer
+        if footer is None:
+            with self._storage.open_input(file.path) as source:
+                footer = pq.read_metadata(source)
+        return self._stats(footer, file.null_counts, is_own=True), dict(_min_max_values(footer, columns))
 
     def of_footer(self, footer: Any, positions: Mapping[str, int] | None = None) -> FileStats:
         """Returns statistics from a loaded footer, without arrays and maps.

@@ -73,7 +73,7 @@ def describe_files(
     written = list(files)
 
     def load(file: DataFile) -> tuple[FileStats, MinMaxValues]:
-        return footers.load_with_min_max(file.path, tuple(columns), file.null_counts)
+        return footers.load_with_min_max(file, tuple(columns))
 
     with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:
         read = list(threads.map(load, written) if len(written) > 1 else map(load, written))  # a thread costs 1 ms

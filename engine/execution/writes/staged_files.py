@@ -11,6 +11,7 @@ import logging
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,6 +89,7 @@ def written_files(
                 modification_time=file.modification_time,
                 partition_values=file.partition_values,
                 null_counts=file.null_counts,
+                footer=file.footer,
             )
             for file in written
         ]
@@ -151,24 +153,25 @@ def write_plain_rows(
     if columns is None:
         return None
     name = f"part-00000-{uuid.uuid4()}-c000.{_CODECS[rows.config.compression]}.parquet"
-    data = _parquet(columns, rows)
+    data, footer = _parquet(columns, rows)
     try:
         target.write(f"{folder}{name}", data)
         modified_ms = target.stat(f"{folder}{name}").modified_ms
     except OSError as error:  # Spark has an error condition for each reason that prevents writing there
         logger.info("rows are left to Spark, since %s cannot be written: %s", name, error)
         return None
-    return (WrittenFile(path=name, size=len(data), modification_time=modified_ms),)
+    return (WrittenFile(path=name, size=len(data), modification_time=modified_ms, footer=footer),)
 
 
 def _is_irrelevant(setting: str) -> bool:
     return setting.startswith(_IRRELEVANT)
 
 
-def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
-    """Returns a file's bytes, in the layout of Spark's writer."""
+def _parquet(columns: pa.Table, rows: WritePlan) -> tuple[bytes, Any]:
+    """Returns a file's bytes, in the layout of Spark's writer, and its footer."""
     codec = _CODECS[rows.config.compression]
     output = io.BytesIO()
+    footers: list[Any] = []
     with pq.ParquetWriter(
         output,
         columns.schema,
@@ -180,13 +183,14 @@ def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
         store_schema=False,
         store_decimal_as_integer=True,
         write_page_index=True,
+        metadata_collector=footers,
     ) as writer:
         writer.write_table(columns)
         # Spark reads the exact types from this entry, for example `char(n)` in column
         # metadata, which Parquet's own schema does not have.
         schema = rows.config.stored_schema.to_json()
         writer.add_key_value_metadata({_SCHEMA_KEY: schema, _VERSION_KEY: SPARK_VERSION})
-    return output.getvalue()
+    return output.getvalue(), footers[0]
 
 
 def _write(

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import unquote
 
 from engine.tables.config import Distribution
@@ -179,6 +180,8 @@ class WrittenFile:
     modification_time: int
     partition_values: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
     null_counts: Mapping[tuple[str, ...], int] = field(default_factory=lambda: MappingProxyType({}))
+    # PyArrow's `FileMetaData` if this process wrote the file; None if the footer must be read.
+    footer: Any = None
 
 
 def target_request(target: WriteTarget) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,23 @@ def stats_of(folder: Path, table: pa.Table, schema: StructType | None = None, **
 def _config(schema: StructType, *partition_columns: str) -> DeltaConfig:
     table = metadata(schema, partition_columns, {})
     return DeltaConfig.of("t", choose_protocol("t", None, table), table)
+
+
+def test_known_footer_gives_the_statistics_of_the_file(tmp_path: Path) -> None:
+    columns = {"id": [3, None], "d": [1.5, -2.0], "s": ["a", "x" * 80], "day": [datetime.date(2024, 1, 1), None]}
+    rows = pa.table(columns)
+    types = (LONG, DOUBLE, STRING, PrimitiveType.DATE)
+    config = _config(StructType(tuple(StructField(*each) for each in zip(columns, types, strict=True))))
+    footers: list[Any] = []
+    with pq.ParquetWriter(tmp_path / "f.parquet", rows.schema, metadata_collector=footers) as writer:
+        writer.write_table(rows)
+    (known,) = footers
+    file = DataFile(path="f.parquet", size=9, modification_time=1, partition_values={})
+    storage = open_storage(str(tmp_path))
+    read = describe_files(storage, config, [file], ["id"])
+    storage.delete("f.parquet")
+    assert describe_files(storage, config, [replace(file, footer=known)], ["id"]) == read
+    assert read.min_max_values == {"id": (3, 3)} and len(read.adds) == 1
 
 
 @pytest.mark.parametrize(
