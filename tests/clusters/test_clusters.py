@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from tests.clusters.spark_cluster import EXECUTORS, KINDS, SparkCluster, Standal
 from tests.gateway.http.conftest import eventually
 from tests.server_process import ServerProcess
 
+API = "/api/2.0/sql/statements"
 pytestmark = [pytest.mark.slow, pytest.mark.clients, pytest.mark.spark]
 # Statements, and queries whose results are those of a gateway without a cluster. `{files}` is a folder.
 STATEMENTS = """
@@ -145,6 +148,24 @@ def same(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
+@pytest.mark.parametrize("partitions", [1, 40])
+def test_results_larger_than_the_heaps(served: Served, partitions: int) -> None:
+    """The driver's heap has 900 MB, and those of the executors 600 MB."""
+    text = f"SELECT id, repeat(sha2(CAST(id AS STRING), 512), 8) AS t FROM range(0, 1200000, 1, {partitions})"
+    body = {"statement": text, "wait_timeout": "0s", "disposition": "EXTERNAL_LINKS", "format": "ARROW_STREAM"}
+    answer = request(served, "", body)
+    found: dict[str, Any] = {}
+
+    def has_ended() -> bool:
+        found.update(request(served, f"/{answer['statement_id']}", None))
+        return found["status"]["state"] not in ("PENDING", "RUNNING")
+
+    assert eventually(has_ended, 300)
+    assert found["status"] == {"state": "SUCCEEDED"}
+    assert found["manifest"]["total_row_count"] == 1_200_000
+    assert found["manifest"]["total_byte_count"] > 1_200_000_000
+
+
 def test_killed_executors(served: Served) -> None:
     assert served.cluster
     run = KillRun(served.cluster, served.process, served.lake, random.Random("killed"))
@@ -207,3 +228,12 @@ def test_executors_come_with_statements_and_are_decommissioned(tmp_path: Path) -
 def decommission(cluster: SparkCluster) -> None:
     """Asks the oldest executor to move its blocks to others and to end, as before the loss of its node."""
     os.kill(cluster.executors()[0], signal.SIGPWR)
+
+
+def request(served: Served, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    url = f"http://127.0.0.1:{served.ports['http']}{API}{path}"
+    content = None if body is None else json.dumps(body).encode()
+    given = urllib.request.Request(url, content, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(given, timeout=90) as response:
+        answer: dict[str, Any] = json.loads(response.read())
+        return answer

@@ -22,7 +22,8 @@ import scala.collection.Iterator;
  * executors.
  *
  * <p>Executors in the driver's process write all but small partitions to files, so that a result of
- * any size does not fill the heap. Others share no folder with the driver and send bytes.
+ * any size does not fill the heap. Others share no folder with the driver, which writes what they
+ * send ({@link ResultReceiver}).
  */
 public final class ArrowPartition
     implements Function2<TaskContext, Iterator<InternalRow>, ArrowPartition.Part>, Serializable {
@@ -30,22 +31,34 @@ public final class ArrowPartition
   private static final int ROWS_MAX = 65536;
   private static final int MEMORY_BYTES_MAX = 64 << 10;
 
+  /** Bytes that an executor in another process sends at once, and a batch more. */
+  private static final int SENT_BYTES = 1 << 20;
+
   private final StructType schema;
   private final String timeZone;
   private final long bytesMax;
   private final long rowsWanted;
   private final long bytesWanted;
   private final String folder;
+  private final boolean isLocal;
 
-  /** `folder` is where files may be written, or null; it is deleted with the statement. */
+  /**
+   * `folder` is where the driver's process may write files; it is deleted with the statement. With
+   * `isLocal`, the tasks are in that process too.
+   */
   public ArrowPartition(
-      StructType schema, String timeZone, StatementRequest request, String folder) {
+      StructType schema,
+      String timeZone,
+      StatementRequest request,
+      String folder,
+      boolean isLocal) {
     this.schema = schema;
     this.timeZone = timeZone;
     this.bytesMax = request.resultBytesMax;
     this.rowsWanted = request.rowsWanted;
     this.bytesWanted = request.bytesWanted;
     this.folder = folder;
+    this.isLocal = isLocal;
   }
 
   @Override
@@ -69,6 +82,8 @@ public final class ArrowPartition
     ByteArrayOutputStream memory = new ByteArrayOutputStream();
     WritableByteChannel out = Channels.newChannel(memory);
     File file = null;
+    String sent = null;
+    boolean isHere = isLocal || context == null;
     long size = 0;
     long values = 0;
     boolean isComplete = false;
@@ -82,7 +97,7 @@ public final class ArrowPartition
           && batches.next()) {
         if (context != null) context.killTaskIfInterrupted();
         long before = file == null ? 0 : size;
-        if (file == null && folder != null && size + batches.size() > MEMORY_BYTES_MAX) {
+        if (file == null && isHere && size + batches.size() > MEMORY_BYTES_MAX) {
           file = new File(folder, name);
           out = new FileOutputStream(file).getChannel();
           ByteBuffer written = ByteBuffer.wrap(memory.toByteArray());
@@ -94,11 +109,14 @@ public final class ArrowPartition
           int partition = context == null ? 0 : context.partitionId();
           ResultSpool.grown(folder, partition, file.getPath(), size - before, size);
         }
+        if (!isHere && memory.size() > SENT_BYTES) sent = send(memory, name);
       }
+      boolean isSent = sent != null || !isHere && memory.size() > MEMORY_BYTES_MAX;
+      if (isSent && memory.size() > 0) sent = send(memory, name);
       isComplete = true;
       return new Part(
-          file == null ? memory.toByteArray() : null,
-          file == null ? null : file.getPath(),
+          file == null && !isSent ? memory.toByteArray() : null,
+          file == null ? sent : file.getPath(),
           size,
           values,
           batches.rows());
@@ -106,6 +124,12 @@ public final class ArrowPartition
       out.close();
       if (!isComplete && file != null) file.delete();
     }
+  }
+
+  private String send(ByteArrayOutputStream memory, String name) {
+    String path = ResultReceiver.send(folder, name, memory.toByteArray());
+    memory.reset();
+    return path;
   }
 
   /**

@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 
 /**
  * Collects the parts of a result by partition, in any order: small results in memory, larger ones
@@ -37,6 +38,9 @@ public final class ResultSpool {
 
   /** The open spools of this process, by folder, for tasks that write files. */
   private static final Map<String, ResultSpool> OPEN = new ConcurrentHashMap<>();
+
+  /** Names of the files that tasks of other processes may have: partition and attempt. */
+  private static final Pattern ATTEMPT = Pattern.compile("[0-9]+[.][0-9]+");
 
   private final File folder;
   private final StatementRequest request;
@@ -123,6 +127,22 @@ public final class ResultSpool {
     if (spool == null) return;
     spool.count(more);
     if (spool.notifier != null) spool.grown(partition, new Segment(path, 0, size));
+  }
+
+  /**
+   * Appends bytes that a task of another process sent to the file `name` in the folder; its rows
+   * count when the task has ended, since another attempt may follow. Returns the file's path.
+   */
+  static String append(String folder, String name, byte[] bytes) throws IOException {
+    ResultSpool spool = OPEN.get(folder);
+    if (spool == null) throw new IOException("No statement waits for these rows");
+    if (!ATTEMPT.matcher(name).matches()) throw new IOException("Not a task's file: " + name);
+    spool.count(bytes.length);
+    File file = new File(folder, name);
+    try (OutputStream out = new FileOutputStream(file, true)) {
+      out.write(bytes);
+    }
+    return file.getPath();
   }
 
   private synchronized void grown(int partition, Segment file) throws IOException {

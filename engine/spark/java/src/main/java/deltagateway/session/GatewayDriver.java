@@ -19,6 +19,7 @@ import deltagateway.protocol.ImmediateResponses;
 import deltagateway.protocol.PythonCallbacks;
 import deltagateway.protocol.Schema;
 import deltagateway.protocol.StatementRequest;
+import deltagateway.result.ResultReceiver;
 import deltagateway.scan.credentials.VendedCredentials;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
@@ -71,6 +72,7 @@ public final class GatewayDriver {
     this.scheduler = thread("dag-scheduler-event-loop");
     root.sparkContext().addSparkListener(tasks);
     root.sparkContext().addSparkListener(executed);
+    if (!root.sparkContext().isLocal()) ResultReceiver.start(root.sparkContext());
     ParentProcessMonitor.start();
     memory.start();
   }

@@ -602,7 +602,7 @@ public final class StatementExecution {
   }
 
   private ArrowPartition partition(StructType schema, ResultSpool spool) {
-    String folder = spark.sparkContext().isLocal() ? spool.folder() : null;
-    return new ArrowPartition(schema, timeZone, request, folder);
+    boolean isLocal = spark.sparkContext().isLocal();
+    return new ArrowPartition(schema, timeZone, request, spool.folder(), isLocal);
   }
 }

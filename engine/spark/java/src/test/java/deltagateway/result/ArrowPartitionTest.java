@@ -48,14 +48,18 @@ class ArrowPartitionTest {
     return CollectionConverters.asScala(Arrays.asList(rows).iterator());
   }
 
-  private ArrowPartition.Part write(
-      StructType schema, InternalRow[] rows, StatementRequest request, String spool)
+  private ArrowPartition.Part write(StructType schema, InternalRow[] rows, StatementRequest request)
       throws IOException {
-    return new ArrowPartition(schema, "UTC", request, spool).write(iterator(rows), null, "part");
+    return new ArrowPartition(schema, "UTC", request, folder.toString(), true)
+        .write(iterator(rows), null, "part");
   }
 
   private StatementRequest request(Long rowsWanted, Long bytesWanted) throws Exception {
     return ResultRequests.request(folder, 1L << 40, rowsWanted, bytesWanted);
+  }
+
+  private static byte[] bytes(ArrowPartition.Part part) throws IOException {
+    return part.bytes() != null ? part.bytes() : Files.readAllBytes(Path.of(part.path()));
   }
 
   /** Returns the values of the messages as Arrow prints them, a list for each row. */
@@ -95,7 +99,7 @@ class ArrowPartitionTest {
             .queryExecution()
             .executedPlan()
             .executeCollect();
-    ArrowPartition.Part part = write(plan.schema(), rows, request(null, null), null);
+    ArrowPartition.Part part = write(plan.schema(), rows, request(null, null));
     assertEquals(rows.length, part.rows());
     assertEquals(part.bytes().length, part.size());
     ClientValues converter = ClientValues.of(plan.schema(), java.time.ZoneId.of("UTC"));
@@ -187,7 +191,7 @@ class ArrowPartitionTest {
   @Test
   void emptyPartitionHasNoMessages() throws Exception {
     ArrowPartition.Part part =
-        write(StructType.fromDDL("a INT"), new InternalRow[0], request(null, null), null);
+        write(StructType.fromDDL("a INT"), new InternalRow[0], request(null, null));
     assertArrayEquals(new byte[0], part.bytes());
     assertEquals(0, part.rows());
     assertEquals(0, part.size());
@@ -203,18 +207,18 @@ class ArrowPartitionTest {
   @CsvSource({"5, 5", "1, 1", "0, 0", "100000, 40000", ", 40000"})
   void rowsAfterTheWantedOnesAreNotWritten(Long wanted, long expected) throws Exception {
     StructType schema = StructType.fromDDL("a BIGINT");
-    ArrowPartition.Part part = write(schema, longs(40_000), request(wanted, null), null);
+    ArrowPartition.Part part = write(schema, longs(40_000), request(wanted, null));
     assertEquals(expected, part.rows());
     assertEquals(8 * expected, part.values());
-    assertEquals(expected, values(schema, part.bytes()).size());
+    assertEquals(expected, values(schema, bytes(part)).size());
   }
 
   @Test
   void batchesEndAtTheLimits() throws Exception {
     StructType schema = StructType.fromDDL("a BIGINT");
     StatementRequest bytes = ResultRequests.request(folder, 1000, null, null);
-    assertEquals(16384, write(schema, longs(40_000), bytes, null).rows());
-    assertEquals(16384, write(schema, longs(40_000), request(null, 100L), null).rows());
+    assertEquals(16384, write(schema, longs(40_000), bytes).rows());
+    assertEquals(16384, write(schema, longs(40_000), request(null, 100L)).rows());
   }
 
   /** The result ends with the batch that exceeds the limit by a value. */
@@ -230,16 +234,15 @@ class ArrowPartitionTest {
   void batchesGrow(long rows, long expected) throws Exception {
     StructType schema = StructType.fromDDL("a BIGINT");
     StatementRequest request = request(null, 8 * rows - 1);
-    assertEquals(expected, write(schema, longs(200_000), request, null).rows());
+    assertEquals(expected, write(schema, longs(200_000), request).rows());
   }
 
   @Test
   void largePartitionIsWrittenToAFile() throws Exception {
     StructType schema = StructType.fromDDL("a BIGINT");
-    ArrowPartition.Part small = write(schema, longs(10), request(null, null), folder.toString());
+    ArrowPartition.Part small = write(schema, longs(10), request(null, null));
     assertNull(small.path());
-    ArrowPartition.Part large =
-        write(schema, longs(40_000), request(null, null), folder.toString());
+    ArrowPartition.Part large = write(schema, longs(40_000), request(null, null));
     assertNull(large.bytes());
     Path file = Path.of(large.path());
     assertEquals(large.size(), Files.size(file));
@@ -251,9 +254,7 @@ class ArrowPartitionTest {
     StructType schema = StructType.fromDDL("a BIGINT");
     InternalRow[] rows = longs(40_000);
     rows[39_999] = new GenericInternalRow(new Object[] {"no number"});
-    assertThrows(
-        ClassCastException.class,
-        () -> write(schema, rows, request(null, null), folder.toString()));
+    assertThrows(ClassCastException.class, () -> write(schema, rows, request(null, null)));
     try (var files = Files.list(folder)) {
       assertTrue(files.findAny().isEmpty());
     }
@@ -270,7 +271,7 @@ class ArrowPartitionTest {
     InternalRow tooLarge =
         new GenericInternalRow(new Object[] {Decimal.apply("1234.5"), null, null});
     ArrowPartition.Part part =
-        write(schema, new InternalRow[] {row, tooLarge}, request(null, null), null);
+        write(schema, new InternalRow[] {row, tooLarge}, request(null, null));
     assertEquals(List.of("1.50 | -2.25 | x", "null | null | null"), values(schema, part.bytes()));
     assertEquals(2 * 16 + 2 * 16 + 2 * 4 + 1, part.values());
   }

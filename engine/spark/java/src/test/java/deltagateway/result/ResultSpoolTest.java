@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Results that are collected by partition, with their limits and grants. */
 class ResultSpoolTest {
@@ -100,6 +101,41 @@ class ResultSpoolTest {
     byte[] spilled = Files.readAllBytes(Path.of(spool.spillPath()));
     assertEquals(MEMORY + 1, spilled.length);
     assertEquals(2, spilled[MEMORY]);
+  }
+
+  @Test
+  void bytesOfOtherProcessesAreAppended() throws IOException {
+    String path = ResultSpool.append(spool.folder(), "3.7", new byte[] {1, 2});
+    assertEquals(path, ResultSpool.append(spool.folder(), "3.7", new byte[] {3}));
+    assertArrayEquals(new byte[] {1, 2, 3}, Files.readAllBytes(Path.of(path)));
+    assertEquals(folder.resolve("3.7"), Path.of(path));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"../3.7", "3", "driver", "3.7/..", "/3.7", "", "3.7\n"})
+  void otherProcessesNameOnlyTheirOwnFiles(String name) throws IOException {
+    assertThrows(IOException.class, () -> ResultSpool.append(spool.folder(), name, new byte[1]));
+    assertEquals(0, folder.toFile().list().length);
+  }
+
+  @Test
+  void bytesForNoStatementAreRejected() throws IOException {
+    String other = folder.resolve("other").toString();
+    assertThrows(IOException.class, () -> ResultSpool.append(other, "3.7", new byte[1]));
+    spool.close();
+    assertThrows(IOException.class, () -> ResultSpool.append(spool.folder(), "3.7", new byte[1]));
+  }
+
+  @Test
+  void bytesOfOtherProcessesAreGranted() throws IOException {
+    ResultSpool.append(spool.folder(), "3.7", new byte[FREE]);
+    assertTrue(server.requests.isEmpty());
+    ResultSpool.append(spool.folder(), "3.7", new byte[1]);
+    assertEquals(1, server.requests.size());
+    granted = "";
+    assertThrows(
+        Exception.class, () -> ResultSpool.append(spool.folder(), "3.8", new byte[40 << 20]));
+    assertFalse(Files.exists(folder.resolve("3.8")));
   }
 
   @Test
