@@ -94,8 +94,9 @@ class SparkCluster:
 class StandaloneCluster(SparkCluster):
     """A master and two workers of one core."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, memory: str = "1g") -> None:
         super().__init__(folder)
+        self._memory = memory
         log = self._start_class("master", "master.Master")
         pattern = re.compile(rf"spark://{_HOST}:\d+")
         assert eventually(lambda: pattern.search(log.read_text()) is not None, START_S), log.read_text()
@@ -111,7 +112,7 @@ class StandaloneCluster(SparkCluster):
 
     def add_worker(self) -> None:
         self._workers += 1
-        limits = ("--cores", "1", "--memory", "1g", "--work-dir", str(self.folder / f"work{self._workers}"))
+        limits = ("--cores", "1", "--memory", self._memory, "--work-dir", str(self.folder / f"work{self._workers}"))
         self._start_class(f"worker{self._workers}", "worker.Worker", *limits, self.url)
 
     def kill_worker(self) -> None:
