@@ -5,7 +5,8 @@ is a line in the results file; the statements and connections of its lines add u
 other seeds have logins by password, access token and JWT.
 
 - mixed: the statement API, the routes of the console, HiveServer2 in the binary transport and over HTTP, Spark
-  Connect and MCP. Live heap, metaspace, threads, files and sockets after the warm-up and at the end.
+  Connect, MCP, PostgreSQL and Flight SQL. Live heap, metaspace, threads, files and sockets after the warm-up and at the
+  end.
 - groups: 500 clients in 10 groups of equal weight, with a long query and short ones in each group.
 - pause: a load balancer that forwards nothing for two minutes.
 - idle: sessions without a request for 300 s.

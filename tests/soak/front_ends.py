@@ -9,9 +9,12 @@ import logging
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+import adbc_driver_flightsql.dbapi as adbc
+import psycopg
 from pyhive import hive
 from pyspark.errors import PySparkException
 from thrift.transport.THttpClient import THttpClient
@@ -205,6 +208,53 @@ class Mcp(Api):
         return found
 
 
+class Postgres(Connection):
+    """PostgreSQL's protocol, by psycopg without transaction blocks; tokens are passwords of the user `token`."""
+
+    def __init__(self, ports: Mapping[str, int], login: Login) -> None:
+        self._opened = psycopg.connect(
+            host="127.0.0.1",
+            port=ports["postgres"],
+            user=login.user if login.method in (ANONYMOUS, "password") else "token",
+            password=login.secret,
+            dbname="postgres",
+            autocommit=True,
+        )
+
+    def run(self, text: str) -> int:
+        try:
+            cursor = self._opened.execute(text)
+        except psycopg.Error as error:
+            if self._opened.closed:
+                raise
+            raise StatementError(str(error)) from error
+        return len(cursor.fetchall()) if cursor.description else 0
+
+    def close(self) -> None:
+        self._opened.close()
+
+
+class Flight(Connection):
+    """Arrow Flight SQL, by ADBC's driver."""
+
+    def __init__(self, ports: Mapping[str, int], login: Login) -> None:
+        options = {"adbc.flight.sql.authorization_header": login.header}
+        # The driver has one session for a connection, if it returns the server's cookies.
+        options["adbc.flight.sql.rpc.with_cookie_middleware"] = "true"
+        self._opened = adbc.connect(f"grpc://127.0.0.1:{ports['flight']}", db_kwargs=options, autocommit=True)
+
+    def run(self, text: str) -> int:
+        with closing(self._opened.cursor()) as cursor:
+            try:
+                cursor.execute(text)
+                return len(cursor.fetchall())
+            except adbc.Error as error:
+                raise StatementError(str(error)) from error
+
+    def close(self) -> None:
+        self._opened.close()
+
+
 FRONT_ENDS: dict[str, type[Connection]] = {
     "api": Api,
     "console": Console,
@@ -212,4 +262,6 @@ FRONT_ENDS: dict[str, type[Connection]] = {
     "hs2-http": Hs2Http,
     "connect": SparkConnect,
     "mcp": Mcp,
+    "postgres": Postgres,
+    "flight": Flight,
 }

@@ -43,7 +43,7 @@ class Load:
     ports: Mapping[str, int]
     logins: Sequence[Callable[[], Login]]
     seed: str
-    statements_max: int = 40
+    statements_max: int = 20
     counts: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)

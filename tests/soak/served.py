@@ -47,6 +47,8 @@ def served(folder: Path, has_users: bool, **settings: str) -> Iterator[Served]:
             "GATEWAY_SPARK_LOCAL_DIR": str(folder / "local"),
             "GATEWAY_SPARK_CONF": _CONF,
             "GATEWAY_SERVER_CONNECT_PORT": "0",
+            "GATEWAY_SERVER_POSTGRES_PORT": "0",
+            "GATEWAY_SERVER_FLIGHT_PORT": "0",
             "GATEWAY_MCP_MODE": "read_write",
             **settings,
         }
