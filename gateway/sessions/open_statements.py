@@ -1,8 +1,8 @@
 """The number of open statements per principal, across all its sessions.
 
 A statement counts until it is closed, even after its end, since its rows are kept. When a principal reaches the limit,
-its oldest fully read statement is evicted, in any of its sessions. Statements in retired sessions do not count: the
-registry bounds them by their size.
+one of its statements is evicted (:func:`evictable`), in any of its sessions. Statements in retired sessions do not
+count: the registry bounds them by their size.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import defaultdict
+from collections.abc import Collection
 from typing import Protocol
 
 from catalog.conditions import TooManyStatementsOfUser
@@ -27,6 +28,15 @@ class Holder(Protocol):
     def forget(self, operation: Operation) -> None:
         """Closes and drops one of its statements."""
         ...
+
+
+def evictable(operations: Collection[Operation]) -> Operation | None:
+    """Returns the statement to evict from those of a session or a principal, which are in order of age: the oldest one
+    that its client has read, or else the oldest one that ended in a former process, since how much of it was read is
+    not always recorded. None if there is neither.
+    """
+    read = (operation for operation in operations if operation.is_read)
+    return next(read, None) or next((operation for operation in operations if operation.is_restored), None)
 
 
 class OpenStatements:
@@ -47,10 +57,10 @@ class OpenStatements:
             counted = self._counted[holder.principal]
             done = None
             if len(counted) >= self._max:
-                done = next((entry for entry in counted.values() if entry[0].is_read), None)
-                if done is None:
+                operation_to_evict = evictable([counted_operation for counted_operation, _ in counted.values()])
+                if operation_to_evict is None:
                     raise TooManyStatementsOfUser(holder.principal, self._max)
-                del counted[done[0].id]
+                done = counted.pop(operation_to_evict.id)
             counted[operation.id] = operation, holder
             return done
 

@@ -200,7 +200,7 @@ class Operation:
         self._digest: PrefixDigest | None = None
         self._sent_before: SentRows | None = None
         self._handed_out: dict[int, int] = {}  # rows by requested offset
-        self._was_end_reported = False
+        self._was_end_reported = self._is_restored = False
         self._thread: int | None = None
         self._timer: threading.Timer | None = None
         self._on_end: list[Callable[[], None]] = []
@@ -272,9 +272,9 @@ class Operation:
                 with suppress(SqlError):  # a fetch raises it
                     self._buffer.count()
             self._page_row, self._next_row = outcome.sent.page_row, outcome.sent.next_row
-            # Whether its client knows that it ended is not recorded. It counts as known: otherwise a session that
-            # leaves closing to the server would have no statement to evict, and soon take no further one.
+            # Whether its client knows that it ended is not recorded. It counts as known.
             self._was_end_reported, self._handed_out = True, {0: self._next_row}
+            self._is_restored = True
             self._run, self._state = _raise_closed, outcome.state
 
     @property
@@ -302,6 +302,13 @@ class Operation:
         if buffer is None or not self.has_rows:
             return True
         return buffer.is_exhausted and sum(tuple(self._handed_out.values())) >= buffer.count()
+
+    @property
+    def is_restored(self) -> bool:
+        """Returns True if it ended in a former process. The rows that a client read by their numbers, as over HTTP, are
+        not recorded, so :attr:`is_read` may be False for a result that was read.
+        """
+        return self._is_restored
 
     def tell_end(self) -> None:
         """Records that the client has received the operation's terminal state."""

@@ -37,7 +37,7 @@ from engine.statements.volumes.statement import ChangeFile, GetFile
 from engine.storage.volume_files import FileTransfer
 from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
-from gateway.sessions.open_statements import OpenStatements
+from gateway.sessions.open_statements import OpenStatements, evictable
 from gateway.sessions.operation import TEXT_CHARACTERS_MAX, NoRecorder, Operation, RestoredOutcome
 from gateway.sessions.recorder import SessionRecorder, StatementRecorder
 from gateway.sessions.requested import ALL_ROWS, Repetition, RequestedStatement, WantedResult
@@ -403,9 +403,8 @@ class Session:
         """Removes the oldest statement that its client has finished, if the limit is reached."""
         if len(self._operations) < self._limits.statements_per_session_max:
             return None
-        # JDBC and ODBC clients often leave closing to their garbage collector. Only a
-        # statement whose rows have all been delivered may go.
-        done = next((operation for operation in self._operations.values() if operation.is_read), None)
+        # JDBC and ODBC clients often leave closing to their garbage collector.
+        done = evictable(self._operations.values())
         if done is None:
             raise TooManyStatements(self._limits.statements_per_session_max)
         self._operations.pop(done.id)

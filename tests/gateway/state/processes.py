@@ -49,6 +49,9 @@ class SentTransport(DispatcherTransport):
             before_last()
 
 
+_LIMITS = Limits(reap_every_s=0.2)
+
+
 class Process:
     """One gateway process. `memory` is the part of each result that is in memory."""
 
@@ -60,6 +63,7 @@ class Process:
         records_max: int = BYTES_MAX,
         memory: int = 1 << 20,
         ensure_current: EnsureCurrent = believe,
+        limits: Limits = _LIMITS,
     ) -> None:
         self.engine, self.place = engine, folder
         self.calls: list[str] = []
@@ -71,7 +75,6 @@ class Process:
             lambda: self.calls.append("lost"),
         )
         store = ResultStore(self.state.spool, memory)
-        limits = Limits(reap_every_s=0.2)
         self.registry = Registry(engine, limits, ensure_current=ensure_current, store=store)
         self.registry.state = self.state
         lifecycle = Lifecycle()

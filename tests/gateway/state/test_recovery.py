@@ -297,6 +297,27 @@ def test_session_whose_client_closes_no_statement_goes_on(disk: Path, engine: Ar
     process.stop()
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(reap_every_s=0.2, statements_per_session_max=4),
+        Limits(reap_every_s=0.2, statements_per_user_max=4),
+    ],
+    ids=["of a session", "of a user"],
+)
+def test_restored_statements_of_the_api_give_way_to_new_ones(disk: Path, engine: ArrowEngine, limits: Limits) -> None:
+    """Rows that an HTTP client read by their numbers have no recorded position. The oldest statement is evicted, and
+    then those that were read since.
+    """
+    process = Process(disk, engine, limits=limits)
+    session = process.http("POST", "/api/2.0/sql/sessions", {})["session_id"]
+    before = [process.submit("ROWS 5", session_id=session) for _ in range(4)]
+    process = killed_and_restarted(process, limits=limits)
+    later = [process.submit("ROWS 5", session_id=session)["http_status"] for _ in range(5)]
+    assert (later, [process.poll(each)["http_status"] for each in before]) == ([200] * 5, [404, 200, 200, 200])
+    process.stop()
+
+
 def test_position_is_known_after_two_kills_without_a_fetch(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     session = open_session(first.thrift())
