@@ -5,6 +5,7 @@ The comparison is a session that sets the number of partitions, and so has Spark
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -87,6 +88,16 @@ def test_small_queries_exchange_nothing(small: LakeSession, text: str, exchanges
     plan = _plan(small, text)
     assert ("AdaptiveSparkPlan" in plan) == adaptive
     assert ("Exchange" in plan.replace("BroadcastExchange", "")) == exchanges
+
+
+def test_exchanges_of_a_static_plan_have_few_partitions(small: LakeSession) -> None:
+    """It reads more than one task does, and nothing coalesces its partitions while it runs."""
+    run(small, "CREATE TABLE larger AS SELECT id % 11 AS k, sin(id) AS x, cos(id) AS y FROM range(600000)")
+    text = "SELECT k, sum(x), sum(y) FROM larger GROUP BY k"
+    assert re.search(r"hashpartitioning\(k#\d+L, 2\)", _plan(small, text))
+    run(small, f"SET {PARTITIONS} = 3")
+    assert re.search(r"hashpartitioning\(k#\d+L, 3\)", _plan(small, text))
+    run(small, f"RESET {PARTITIONS}")
 
 
 def test_session_settings_persist(small: LakeSession) -> None:

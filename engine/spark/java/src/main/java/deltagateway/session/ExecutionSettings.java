@@ -38,8 +38,9 @@ import scala.collection.immutable.Seq;
  *       queries keep their tasks. Larger files are read in the one task too if they are looked up
  *       by a few keys.
  *   <li>Adaptive execution chooses joins and partitions again while a query runs, which takes some
- *       milliseconds for each stage. Without a join it could only coalesce partitions, of which
- *       there are few if few bytes are read; and in a small query a join could prune few files.
+ *       milliseconds for each stage. Without a join it could only coalesce partitions, so there are
+ *       as few from the beginning as the bytes require; and in a small query a join could prune few
+ *       files.
  *   <li>A plan of many thousands of expressions over few bytes is not compiled as a whole, which
  *       would take minutes for a CASE of 5,000 branches.
  *   <li>A write is planned this way only if one task reads and writes all its rows.
@@ -85,6 +86,9 @@ public final class ExecutionSettings {
 
   /** Bytes up to which adaptive execution does not pay off in a query without joins. */
   private static final long FIXED_MAX = 64L << 20;
+
+  /** Bytes of the read columns for a partition of an exchange. */
+  private static final long PARTITION = 16L << 20;
 
   /** Number of files of a scan that are read sooner than a join could prune them. */
   private static final long FEW_FILES = 3;
@@ -191,6 +195,7 @@ public final class ExecutionSettings {
     }
     if (isFixed && !session.hasSet(ADAPTIVE)) {
       query.disableAdaptiveExecution();
+      if (!session.hasSet(PARTITIONS)) changes.put(PARTITIONS, partitions(bytes));
       OptimizerRule.STATIC_PLANS.count();
     }
     if (isOneTask) changes.put(PARTITIONS, "1");
@@ -202,6 +207,12 @@ public final class ExecutionSettings {
     }
     if (isOneTask && remaining.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
     return isOneTask && !query.isAdaptive();
+  }
+
+  /** Returns the number of partitions of exchanges that nothing coalesces while the query runs. */
+  private String partitions(long bytes) {
+    long wanted = Math.max(2, (bytes + PARTITION - 1) / PARTITION);
+    return Long.toString(Math.min(wanted, session.with(changes).numShufflePartitions()));
   }
 
   /**
