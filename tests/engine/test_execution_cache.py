@@ -69,6 +69,7 @@ AGAIN = (
     ("SELECT id, p FROM parted WHERE p = '1' ORDER BY id", True),
     ("SELECT k FROM ran WHERE id < 9 UNION SELECT k FROM kinds ORDER BY k", True),
     ("SELECT count(*), sum(id), avg(id) FROM halves WHERE v > 0.5", True),  # two tasks
+    ("SELECT count(*), sum(id) FROM halves WHERE id > 5 AND v IS NOT NULL", True),  # without generated code
     ("SELECT id % 3 AS m, count(DISTINCT id) FROM halves GROUP BY m HAVING max(v) > 0 ORDER BY m", True),
     ("SELECT id FROM halves WHERE v > 0.999999 ORDER BY id", False),  # rows that are exchanged as they are
     ("SELECT id FROM ran WHERE id > (SELECT avg(id) + 90 FROM ran) ORDER BY id", False),  # holds the subquery's value

@@ -1,5 +1,6 @@
 package deltagateway.cache;
 
+import deltagateway.aggregate.VectorizedAggregateExec;
 import deltagateway.internals.ScalaConversions;
 import deltagateway.scan.FileListing;
 import deltagateway.scan.FilteredScan;
@@ -132,7 +133,7 @@ public final class CachedPlan {
   private static boolean isAggregate(SparkPlan plan) {
     SparkPlan node = plan instanceof WholeStageCodegenExec stage ? stage.child() : plan;
     if (node instanceof InterruptibleRowsExec rows) node = rows.child();
-    return node instanceof BaseAggregateExec;
+    return node instanceof BaseAggregateExec || node instanceof VectorizedAggregateExec;
   }
 
   private static boolean shuffles(RDD<?> rows) {
