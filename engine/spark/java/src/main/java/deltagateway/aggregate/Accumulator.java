@@ -3,7 +3,6 @@ package deltagateway.aggregate;
 import deltagateway.internals.ScalaConversions;
 import java.io.Serializable;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -99,6 +98,7 @@ abstract class Accumulator {
   private static final class Counts extends Accumulator {
     private final int ordinal;
     private long[] counts = new long[0];
+    private boolean hasOneGroup;
 
     Counts(int ordinal) {
       this.ordinal = ordinal;
@@ -106,13 +106,15 @@ abstract class Accumulator {
 
     @Override
     void reserve(int groups) {
+      hasOneGroup = groups == 1;
       if (groups > counts.length) counts = Arrays.copyOf(counts, capacity(groups));
     }
 
     @Override
     int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
       if (ordinal < 0 || !batch.column(ordinal).hasNull()) {
-        for (int i = from; i < count; i++) counts[groups[i]]++;
+        if (hasOneGroup) counts[0] += count - from;
+        else for (int i = from; i < count; i++) counts[groups[i]]++;
       } else {
         for (int i = from; i < count; i++) {
           if (!batch.column(ordinal).isNullAt(rows[i])) counts[groups[i]]++;
@@ -175,8 +177,9 @@ abstract class Accumulator {
 
   /** A sum of longs, null without values. */
   private static final class Longs extends OfLongs {
-    private final BitSet hasValue = new BitSet();
+    private boolean[] hasValue = new boolean[0];
     private long[] sums = new long[0];
+    private boolean hasOneGroup;
 
     Longs(LongExpression expression) {
       super(expression);
@@ -184,34 +187,59 @@ abstract class Accumulator {
 
     @Override
     void reserve(int groups) {
-      if (groups > sums.length) sums = Arrays.copyOf(sums, capacity(groups));
+      hasOneGroup = groups == 1;
+      if (groups <= sums.length) return;
+      sums = Arrays.copyOf(sums, capacity(groups));
+      hasValue = Arrays.copyOf(hasValue, sums.length);
     }
 
     @Override
     int add(ColumnarBatch batch, int[] rows, int from, int count, int[] groups) {
       boolean hasNull = read(batch, rows, count);
-      for (int i = from; i < count; i++) {
-        if (hasNull && nulls[i]) continue;
-        int group = groups[i];
-        long before = sums[group];
-        long sum = before + values[i];
-        if (((before ^ sum) & (values[i] ^ sum)) < 0) return i;
-        sums[group] = sum;
-        hasValue.set(group);
-      }
+      if (!hasNull) return hasOneGroup ? addToFirst(from, count) : addPresent(from, count, groups);
+      for (int i = from; i < count; i++) if (!nulls[i] && !add(groups[i], values[i])) return i;
       return -1;
+    }
+
+    private int addPresent(int from, int count, int[] groups) {
+      for (int i = from; i < count; i++) if (!add(groups[i], values[i])) return i;
+      return -1;
+    }
+
+    /** Returns false if the sum does not fit. */
+    private boolean add(int group, long value) {
+      long before = sums[group];
+      long sum = before + value;
+      if (((before ^ sum) & (value ^ sum)) < 0) return false;
+      sums[group] = sum;
+      hasValue[group] = true;
+      return true;
+    }
+
+    /** Keeps the sum in a register: each row would wait for the one before to be stored. */
+    private int addToFirst(int from, int count) {
+      long sum = sums[0];
+      int i = from;
+      for (; i < count; i++) {
+        long next = sum + values[i];
+        if (((sum ^ next) & (values[i] ^ next)) < 0) break;
+        sum = next;
+      }
+      sums[0] = sum;
+      hasValue[0] |= i > from;
+      return i < count ? i : -1;
     }
 
     @Override
     int write(int group, Object[] row, int position) {
-      row[position] = hasValue.get(group) ? (Object) sums[group] : null;
+      row[position] = hasValue[group] ? (Object) sums[group] : null;
       return position + 1;
     }
 
     @Override
     void clear(int group) {
       sums[group] = 0;
-      hasValue.clear(group);
+      hasValue[group] = false;
     }
   }
 
@@ -262,7 +290,7 @@ abstract class Accumulator {
   private static final class LongExtreme extends OfLongs {
     private final DataType type;
     private final boolean isMax;
-    private final BitSet hasValue = new BitSet();
+    private boolean[] hasValue = new boolean[0];
     private long[] extremes = new long[0];
 
     LongExtreme(LongExpression expression, DataType type, boolean isMax) {
@@ -273,7 +301,9 @@ abstract class Accumulator {
 
     @Override
     void reserve(int groups) {
-      if (groups > extremes.length) extremes = Arrays.copyOf(extremes, capacity(groups));
+      if (groups <= extremes.length) return;
+      extremes = Arrays.copyOf(extremes, capacity(groups));
+      hasValue = Arrays.copyOf(hasValue, extremes.length);
     }
 
     @Override
@@ -283,9 +313,9 @@ abstract class Accumulator {
         if (hasNull && nulls[i]) continue;
         int group = groups[i];
         boolean isBetter = isMax ? values[i] > extremes[group] : values[i] < extremes[group];
-        if (isBetter || !hasValue.get(group)) {
+        if (isBetter || !hasValue[group]) {
           extremes[group] = values[i];
-          hasValue.set(group);
+          hasValue[group] = true;
         }
       }
       return -1;
@@ -293,19 +323,19 @@ abstract class Accumulator {
 
     @Override
     int write(int group, Object[] row, int position) {
-      row[position] = hasValue.get(group) ? LongExpression.boxed(extremes[group], type) : null;
+      row[position] = hasValue[group] ? LongExpression.boxed(extremes[group], type) : null;
       return position + 1;
     }
 
     @Override
     void clear(int group) {
-      hasValue.clear(group);
+      hasValue[group] = false;
     }
   }
 
   private static final class DoubleExtreme extends OfDoubles {
     private final boolean isMax;
-    private final BitSet hasValue = new BitSet();
+    private boolean[] hasValue = new boolean[0];
     private double[] extremes = new double[0];
 
     DoubleExtreme(DoubleExpression expression, boolean isMax) {
@@ -315,7 +345,9 @@ abstract class Accumulator {
 
     @Override
     void reserve(int groups) {
-      if (groups > extremes.length) extremes = Arrays.copyOf(extremes, capacity(groups));
+      if (groups <= extremes.length) return;
+      extremes = Arrays.copyOf(extremes, capacity(groups));
+      hasValue = Arrays.copyOf(hasValue, extremes.length);
     }
 
     @Override
@@ -324,11 +356,14 @@ abstract class Accumulator {
       for (int i = from; i < count; i++) {
         if (hasNull && nulls[i]) continue;
         int group = groups[i];
-        // NaN is the greatest value, and the zeros are equal.
+        // Most values; not true for NaN, which is the greatest value.
+        boolean isWorse = isMax ? values[i] <= extremes[group] : values[i] >= extremes[group];
+        if (isWorse && hasValue[group]) continue;
+        // The zeros are equal.
         int compared = SQLOrderingUtil.compareDoubles(values[i], extremes[group]);
-        if (!hasValue.get(group) || (isMax ? compared > 0 : compared < 0)) {
+        if (!hasValue[group] || (isMax ? compared > 0 : compared < 0)) {
           extremes[group] = values[i];
-          hasValue.set(group);
+          hasValue[group] = true;
         }
       }
       return -1;
@@ -336,13 +371,13 @@ abstract class Accumulator {
 
     @Override
     int write(int group, Object[] row, int position) {
-      row[position] = hasValue.get(group) ? (Object) extremes[group] : null;
+      row[position] = hasValue[group] ? (Object) extremes[group] : null;
       return position + 1;
     }
 
     @Override
     void clear(int group) {
-      hasValue.clear(group);
+      hasValue[group] = false;
     }
   }
 }

@@ -1,5 +1,6 @@
 package deltagateway.aggregate;
 
+import deltagateway.internals.Dictionaries;
 import deltagateway.internals.ScalaConversions;
 import java.io.Serializable;
 import java.util.ArrayList;
@@ -265,6 +266,12 @@ abstract class BatchCondition implements Serializable {
     private final LongExpression left;
     private final LongExpression right;
 
+    // Reused for the batches of a task.
+    private transient long[] values;
+    private transient long[] others;
+    private transient boolean[] nulls;
+    private transient boolean[] otherNulls;
+
     Compared(Comparison comparison, LongExpression left, LongExpression right) {
       this.comparison = comparison;
       this.left = left;
@@ -273,12 +280,18 @@ abstract class BatchCondition implements Serializable {
 
     @Override
     int select(ColumnarBatch batch, int[] rows, int count) {
-      long[] values = new long[count];
-      long[] others = new long[count];
-      boolean[] nulls = new boolean[count];
-      boolean[] otherNulls = new boolean[count];
+      boolean isReused = values != null && values.length >= count;
+      if (!isReused) {
+        values = new long[count];
+        others = new long[count];
+        nulls = new boolean[count];
+        otherNulls = new boolean[count];
+      }
       boolean hasNull = left.eval(batch, rows, count, values, nulls);
-      boolean otherHasNull = right.eval(batch, rows, count, others, otherNulls);
+      boolean otherHasNull = false;
+      if (!(isReused && right.isConstant())) {
+        otherHasNull = right.eval(batch, rows, count, others, otherNulls);
+      }
       if (!hasNull && !otherHasNull) return comparison.select(rows, count, values, others);
       int filled = 0;
       for (int i = 0; i < count; i++) {
@@ -328,6 +341,11 @@ abstract class BatchCondition implements Serializable {
     private final int ordinal;
     private transient BasePredicate predicate;
 
+    /** By the id in the dictionary; 0: not yet evaluated. */
+    private transient byte[] outcomes;
+
+    private transient Object dictionary;
+
     OfTexts(Expression condition, int ordinal) {
       this.condition = condition;
       this.ordinal = ordinal;
@@ -340,11 +358,11 @@ abstract class BatchCondition implements Serializable {
         predicate.initialize(0);
       }
       ColumnVector vector = batch.column(ordinal);
-      boolean hasDictionary =
-          vector instanceof WritableColumnVector writable && writable.hasDictionary();
-      WritableColumnVector ids =
-          hasDictionary ? ((WritableColumnVector) vector).getDictionaryIds() : null;
-      byte[] outcomes = new byte[ids == null ? 0 : 64];
+      WritableColumnVector ids = null;
+      if (vector instanceof WritableColumnVector writable && writable.hasDictionary()) {
+        ids = writable.getDictionaryIds();
+        startDictionary(writable);
+      }
       boolean hasNull = vector.hasNull();
       int selected = 0;
       for (int i = 0; i < count; i++) {
@@ -363,6 +381,12 @@ abstract class BatchCondition implements Serializable {
         if (outcome) rows[selected++] = row;
       }
       return selected;
+    }
+
+    private void startDictionary(WritableColumnVector vector) {
+      Object current = Dictionaries.identity(vector);
+      if (current == null || current != dictionary) outcomes = new byte[64];
+      dictionary = current;
     }
 
     private boolean isTrue(ColumnVector vector, int row) {

@@ -50,6 +50,10 @@ abstract class DoubleExpression implements Serializable {
     @Override
     boolean eval(ColumnarBatch batch, int[] rows, int count, double[] values, boolean[] nulls) {
       ColumnVector vector = batch.column(ordinal);
+      if (!vector.hasNull() && LongExpression.areFirst(rows, count)) {
+        readFirst(vector, count, values);
+        return false;
+      }
       boolean mayHaveNull = vector.hasNull();
       boolean hasNull = false;
       for (int i = 0; i < count; i++) {
@@ -62,6 +66,15 @@ abstract class DoubleExpression implements Serializable {
         values[i] = isSingle ? vector.getFloat(row) : vector.getDouble(row);
       }
       return hasNull;
+    }
+
+    private void readFirst(ColumnVector vector, int count, double[] values) {
+      if (!isSingle) {
+        System.arraycopy(vector.getDoubles(0, count), 0, values, 0, count);
+        return;
+      }
+      float[] found = vector.getFloats(0, count);
+      for (int i = 0; i < count; i++) values[i] = found[i];
     }
   }
 

@@ -1,8 +1,7 @@
 package deltagateway.aggregate;
 
-import deltagateway.internals.PrivateField;
+import deltagateway.internals.Dictionaries;
 import java.io.Serializable;
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -110,10 +109,6 @@ abstract class GroupKey {
   }
 
   private static final class Texts extends GroupKey {
-    /** Spark has no public way to it. Without it, the ids of each batch are looked up anew. */
-    private static final Field DICTIONARY =
-        PrivateField.of(WritableColumnVector.class, "dictionary");
-
     private final Map<UTF8String, Integer> numbers = new HashMap<>();
     private final List<UTF8String> values = new ArrayList<>();
     private Object dictionary;
@@ -144,12 +139,7 @@ abstract class GroupKey {
     }
 
     private void startDictionary(WritableColumnVector vector) {
-      Object current = null;
-      try {
-        if (DICTIONARY != null) current = DICTIONARY.get(vector);
-      } catch (IllegalAccessException inaccessible) {
-        throw new IllegalStateException(inaccessible);
-      }
+      Object current = Dictionaries.identity(vector);
       if (current == null || current != dictionary) Arrays.fill(numberOfId, 0);
       dictionary = current;
     }

@@ -1,11 +1,12 @@
 package deltagateway.cache;
 
-import deltagateway.internals.PrivateField;
+import deltagateway.internals.Dictionaries;
 import deltagateway.scan.SharedColumnVectors;
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.execution.vectorized.Dictionary;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
@@ -23,15 +24,16 @@ import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * A copy of one column, batch by batch, from vectors that their reader reuses. The copies have the
  * same class, because the code that Spark generates for a scan contains its name.
  *
  * <p>Numbers are copied decoded, so that a dictionary is looked up once and not by each query.
- * Strings are copied as ids of a dictionary: the values of the file's dictionary that occur, or one
- * dictionary for each batch. This takes less memory than the strings of a vector, which has a null
- * flag for each byte.
+ * Strings are copied as ids of a dictionary, also those of batches that have none in the file. If
+ * there are few, all batches share it, so that a query looks up each string once. This takes less
+ * memory than the strings of a vector, which has a null flag for each byte.
  */
 public final class DecodedColumn {
   /** Bytes of the vector of a batch without its values. */
@@ -40,15 +42,24 @@ public final class DecodedColumn {
   /** Bytes of a string's id and of two null flags. */
   private static final int ID_BYTES = Integer.BYTES + 2;
 
-  // The vector has no public access to its dictionary, which identifies the values of its ids.
-  private static final Field DICTIONARY = PrivateField.of(WritableColumnVector.class, "dictionary");
+  /** Bytes of a string without its characters: the array's header and its reference. */
+  private static final int STRING_BYTES = 24;
+
+  /** Number of strings from which on another dictionary is begun. */
+  private static final int STRINGS_MAX = 1 << 14;
 
   private final DataType type;
   private final boolean isString;
   private final List<OnHeapColumnVector> batches = new ArrayList<>();
   private OnHeapColumnVector[] vectors;
+  private Strings strings = new Strings();
+
+  /** The file's dictionary of the last batch; null if it had none. */
   private Object source;
-  private Strings strings;
+
+  /** By the id in that dictionary: the id here plus 1; 0: not yet known. */
+  private int[] idOfSource;
+
   private long bytes;
 
   DecodedColumn(DataType type) {
@@ -83,6 +94,7 @@ public final class DecodedColumn {
 
   /** Ends the copying, before other threads read the column. */
   void end() {
+    strings.end();
     vectors = batches.toArray(new OnHeapColumnVector[0]);
   }
 
@@ -133,43 +145,61 @@ public final class DecodedColumn {
   }
 
   private void addStrings(OnHeapColumnVector from, OnHeapColumnVector to, int count) {
-    Object dictionary = from.hasDictionary() ? dictionary(from) : null;
+    Object dictionary = from.hasDictionary() ? Dictionaries.identity(from) : null;
     if (dictionary == null || dictionary != source) {
       source = dictionary;
-      strings = new Strings();
+      idOfSource = new int[64];
+      if (strings.size() > STRINGS_MAX) {
+        strings.end();
+        strings = new Strings();
+      }
     }
     WritableColumnVector ids = to.reserveDictionaryIds(Math.max(count, 1));
     for (int row = 0; row < count; row++) {
       if (from.isNullAt(row)) continue;
-      int id = dictionary == null ? row : from.getDictionaryIds().getDictId(row);
-      if (!strings.has(id)) bytes += strings.put(id, from.getBinary(row));
-      ids.putInt(row, id);
+      ids.putInt(row, dictionary == null ? id(from, row) : idOf(from, row));
     }
     to.setDictionary(strings);
   }
 
-  /** Returns null if Spark has no such field, as for a vector without a dictionary. */
-  private static Object dictionary(WritableColumnVector column) {
-    try {
-      return DICTIONARY == null ? null : DICTIONARY.get(column);
-    } catch (IllegalAccessException inaccessible) {
-      throw new IllegalStateException(inaccessible);
-    }
+  /** Returns the id of a string in the dictionary of its file. */
+  private int idOf(OnHeapColumnVector from, int row) {
+    int id = from.getDictionaryIds().getDictId(row);
+    if (id >= idOfSource.length)
+      idOfSource = Arrays.copyOf(idOfSource, Math.max(id + 1, 2 * idOfSource.length));
+    if (idOfSource[id] == 0) idOfSource[id] = id(from, row) + 1;
+    return idOfSource[id] - 1;
+  }
+
+  private int id(OnHeapColumnVector from, int row) {
+    byte[] string = from.getBinary(row);
+    int before = strings.size();
+    int id = strings.id(string);
+    if (strings.size() > before) bytes += STRING_BYTES + string.length;
+    return id;
   }
 
   /** Strings by their ids; complete before the first one is read. */
   private static final class Strings implements Dictionary {
     private byte[][] values = new byte[64][];
+    private Map<UTF8String, Integer> ids = new HashMap<>();
+    private int size;
 
-    boolean has(int id) {
-      return id < values.length && values[id] != null;
+    int size() {
+      return size;
     }
 
-    /** Returns the bytes that the string takes. */
-    long put(int id, byte[] string) {
-      if (id >= values.length) values = Arrays.copyOf(values, Math.max(id + 1, 2 * values.length));
-      values[id] = string;
-      return 24 + string.length; // with the array's header and reference
+    int id(byte[] string) {
+      Integer known = ids.putIfAbsent(UTF8String.fromBytes(string), size);
+      if (known != null) return known;
+      if (size == values.length) values = Arrays.copyOf(values, 2 * size);
+      values[size] = string;
+      return size++;
+    }
+
+    /** Ends the collection. */
+    void end() {
+      ids = null;
     }
 
     @Override
