@@ -181,10 +181,14 @@ public final class CachedColumnReader
     return rowIndex >= 0 && name >= rowIndex ? name + 1 : name;
   }
 
-  /** Batches of cached columns, with constants, and row indexes that their reader may change. */
+  /**
+   * Batches of cached columns, with constants, and row indexes that their reader may change. As
+   * with Spark's own reader, the vectors of a batch are those of the next one.
+   */
   private final class Batches extends AbstractIterator<ColumnarBatch> {
     private final ColumnCache.File file;
     private final OnHeapColumnVector[][] cached;
+    private final OnHeapColumnVector[] vectors;
     private final ColumnVector[] values;
     private long row;
     private int next;
@@ -192,6 +196,7 @@ public final class CachedColumnReader
     Batches(ColumnCache.File file, InternalRow partitionValues) {
       this.file = file;
       this.cached = new OnHeapColumnVector[columns.length()][];
+      this.vectors = new OnHeapColumnVector[cached.length];
       for (int i = 0; i < names.length; i++) cached[position(i)] = file.column(names[i]);
       int rowsMax = Arrays.stream(file.counts).max().orElse(0);
       this.values = new ColumnVector[constants.length()];
@@ -214,10 +219,19 @@ public final class CachedColumnReader
       int count = file.counts[next];
       ColumnVector[] batch = new ColumnVector[cached.length + values.length];
       for (int i = 0; i < cached.length; i++)
-        batch[i] = i == rowIndex ? rowIndexes(count) : SharedColumnVectors.of(cached[i][next]);
+        batch[i] = i == rowIndex ? rowIndexes(count) : vector(i);
       System.arraycopy(values, 0, batch, cached.length, values.length);
       next++;
       return new ColumnarBatch(batch, count);
+    }
+
+    private ColumnVector vector(int column) {
+      OnHeapColumnVector from = cached[column][next];
+      vectors[column] =
+          vectors[column] == null
+              ? SharedColumnVectors.of(from)
+              : SharedColumnVectors.of(from, vectors[column]);
+      return vectors[column];
     }
 
     private ColumnVector rowIndexes(int count) {

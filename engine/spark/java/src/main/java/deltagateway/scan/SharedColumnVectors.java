@@ -43,19 +43,33 @@ public final class SharedColumnVectors {
 
   /** Returns a vector of the same values; strings must be in a dictionary. */
   public static OnHeapColumnVector of(OnHeapColumnVector cached) {
-    OnHeapColumnVector shared = copy(cached);
-    if (cached.getDictionaryIds() instanceof OnHeapColumnVector ids) set(IDS, shared, copy(ids));
-    return shared;
+    return of(cached, new OnHeapColumnVector(0, cached.dataType()));
   }
 
-  private static OnHeapColumnVector copy(OnHeapColumnVector vector) {
-    OnHeapColumnVector copy = new OnHeapColumnVector(0, vector.dataType());
+  /**
+   * Returns `reused`, which may be closed, with the values of another vector of its type. Creating
+   * a vector takes several times longer, since it reads settings.
+   */
+  public static OnHeapColumnVector of(OnHeapColumnVector cached, OnHeapColumnVector reused) {
+    WritableColumnVector old = reused.getDictionaryIds();
+    copy(cached, reused);
+    if (cached.getDictionaryIds() instanceof OnHeapColumnVector ids) {
+      OnHeapColumnVector own =
+          old instanceof OnHeapColumnVector known
+              ? known
+              : new OnHeapColumnVector(0, ids.dataType());
+      copy(ids, own);
+      set(IDS, reused, own);
+    }
+    return reused;
+  }
+
+  private static void copy(OnHeapColumnVector vector, OnHeapColumnVector to) {
     try {
-      for (Field field : FIELDS) field.set(copy, field.get(vector));
+      for (Field field : FIELDS) field.set(to, field.get(vector));
     } catch (IllegalAccessException inaccessible) {
       throw new IllegalStateException(inaccessible);
     }
-    return copy;
   }
 
   private static void set(Field field, OnHeapColumnVector vector, Object value) {
