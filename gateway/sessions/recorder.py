@@ -145,6 +145,9 @@ class StatementRecorder:
 
     def record(self) -> None:
         """Records the statement, with its outcome if it has ended; called before its client learns its id."""
+        if self._is_recorded:
+            with self._lock:  # another thread may be about to write it
+                return
         # Outside of the lock: `ended` is called while the operation is locked.
         outcome = self._outcome()
         with self._lock:

@@ -87,6 +87,17 @@ def test_ended_statement_has_its_outcome_again(folder: Path | str, engine: Arrow
     again.stop()
 
 
+def test_polls_of_an_ended_statement_write_its_rows_once(disk: Path, engine: ArrowEngine) -> None:
+    process = Process(disk, engine, memory=1 << 20)
+    submitted = process.submit("ROWS 30000")
+    held_bytes = process.state.spool.held_bytes()
+    assert held_bytes
+    for _ in range(3):
+        assert process.poll(submitted) == submitted
+    assert process.state.spool.held_bytes() == held_bytes
+    process.stop()
+
+
 def test_chunks_and_options_are_as_requested_before(folder: Path | str, engine: ArrowEngine) -> None:
     first = Process(folder, engine)
     options = {"format": "ARROW_STREAM", "row_limit": 25_000, "disposition": "INLINE"}
