@@ -98,21 +98,13 @@ class Registry:
         self._history = History()
         self.counters = Counters()
         self._threads = StatementThreads(limits, engine.restart, lambda: engine.left_statements)
+        # True during the shutdown, when new sessions are rejected. Attributes, because each call reads them.
+        self.is_draining = False
         self._draining = threading.Event()
-        # Set before the sessions are left to another process.
-        self._suspended = threading.Event()
+        # True if the sessions were left to another process: their statements here are cancelled.
+        self.is_suspended = False
         self._reaper = supervised_thread("reaper", self._reap_loop, self._draining.is_set, on_death)
         self._reaper.start()
-
-    @property
-    def is_draining(self) -> bool:
-        """Returns True during the shutdown, when new sessions are rejected."""
-        return self._draining.is_set()
-
-    @property
-    def is_suspended(self) -> bool:
-        """Returns True if the sessions were left to another process: their statements here are cancelled."""
-        return self._suspended.is_set()
 
     def holds(self, object_id: uuid.UUID) -> bool:
         """Returns True if there is a session or an operation with this id, of any identity."""
@@ -326,6 +318,7 @@ class Registry:
         """Rejects new work, waits for the running statements up to `deadline_s` seconds, then cancels and closes
         all.
         """
+        self.is_draining = True
         self._draining.set()
         end = time.monotonic() + deadline_s
         while time.monotonic() < end and any(map(self._is_awaited, self.operations())):
@@ -336,7 +329,7 @@ class Registry:
             for operation in self.operations():
                 self._drop_operation(operation.id)
         else:
-            self._suspended.set()
+            self.is_suspended = True
             with self._lock:
                 retired = list(self._retired)
             for session in (*self.sessions(), *retired):
@@ -383,7 +376,7 @@ class Registry:
             self._drop_session(oldest.id, "room")
 
     def _ensure_capacity(self, user: str) -> None:
-        if self._draining.is_set():
+        if self.is_draining:
             raise ServerDraining()
         if len(self._sessions) >= self.limits.sessions_max:
             raise TooManySessions(self.limits.sessions_max)
@@ -405,7 +398,7 @@ class Registry:
             self._auditor.record_session_close(str(old.id), old.identity, old.origin, "room")
 
     def _submit(self, operation: Operation) -> None:
-        if self._draining.is_set():
+        if self.is_draining:
             raise ServerDraining()
         # A login that was revoked or expired ends here, also for sessions that are open:
         # every statement is checked.

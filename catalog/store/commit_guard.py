@@ -8,19 +8,22 @@ second commit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
+from typing import TypeVar
 
+_Argument = TypeVar("_Argument")
+_Result = TypeVar("_Result")
 _guard: ContextVar[Callable[[], None] | None] = ContextVar("commit_guard", default=None)
 
 
-@contextmanager
-def guarded(ensure: Callable[[], None]) -> Iterator[None]:
-    """Calls `ensure` before each commit on this thread; its exception prevents the commit."""
+def run_guarded(ensure: Callable[[], None], run: Callable[[_Argument], _Result], argument: _Argument) -> _Result:
+    """Returns the result of `run`. Calls `ensure` before each commit on this thread; its exception prevents the
+    commit.
+    """
     token = _guard.set(ensure)
     try:
-        yield
+        return run(argument)
     finally:
         _guard.reset(token)
 

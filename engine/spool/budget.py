@@ -39,11 +39,12 @@ class SpoolBudget:
     def take(self, owner: str, count: int) -> None:
         """Takes `count` bytes for `owner`. Raises `SpoolFull` or `SpoolFullOfOwner`, and then takes nothing."""
         with self._lock:
-            self._settle()
-            if count > self._free_bytes(owner):
+            if self._returned:
+                self._settle()
+            held, total = self._held.get(owner, 0) + count, self._total + count
+            if held > self._owner_max or total > self.bytes_max - self.elsewhere:
                 raise self._refusal(owner)
-            self._held[owner] += count
-            self._total += count
+            self._held[owner], self._total = held, total
 
     def count(self, owner: str, count: int) -> None:
         """Counts bytes that are in files already, also beyond the limits."""

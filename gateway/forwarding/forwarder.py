@@ -88,7 +88,7 @@ class Forwarder:
     @property
     def has_all_sessions(self) -> bool:
         """Returns True while a session that was here is still here."""
-        return not (self._registry.is_draining or self.has_left)
+        return not self._registry.is_draining and not self.has_left
 
     def is_here(self, object_id: uuid.UUID) -> bool:
         """Returns True if this process has the id's session."""

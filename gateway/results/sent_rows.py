@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -18,8 +18,7 @@ DIGEST_BYTES = 16
 _BLOCK_ROWS = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class SentRows:
+class SentRows(NamedTuple):
     """The first row of the last page that was sent, the row after it, and the digest of the first `rows` rows."""
 
     page_row: int = 0

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from types import MappingProxyType
 
 from catalog.errors import SqlError
 from engine.engine import EngineSession
@@ -41,6 +42,7 @@ logger = logging.getLogger(__name__)
 
 # The option that names the front end.
 _FRONT_END = "front_end"
+_NO_VERSIONS: Mapping[str, str] = MappingProxyType({})
 
 
 class SessionRecorder:
@@ -63,7 +65,7 @@ class SessionRecorder:
         # The session, or its state, may not be in an object store yet.
         self._has_news = False
         # Records that are written with the next ones.
-        self._later: list[Record] = []
+        self._later: tuple[Record, ...] = ()
 
     def adopt(self, journal: Journal | SharedSession) -> None:
         """Continues the journal of a restored session."""
@@ -75,28 +77,33 @@ class SessionRecorder:
         with self._lock:
             if self._is_suspended:
                 return
-            news: list[Record] = []
-            is_new = self._journal is None
-            if self._journal is None:
+            is_new, has_news = self._journal is None, False
+            if is_new:
                 opened = self._opened()
                 self._is_single = opened.is_single
                 owner = opened.identity.principal
                 self._journal = self.store.open_journal(opened.id, owner, is_single=opened.is_single)
-                news.append(opened)
-            mark = self._engine_session.state_mark
-            if mark is not self._mark:
-                self._mark = mark
-                news.append(SessionChanged(state=self._engine_session.saved_state()))
-            if self._journal is not None and (news or records):
-                later, self._later = self._later, []
-                if self._journal.append(*later, *news, *records):
-                    self._has_news |= bool(news) and not self._is_single
+                records, has_news = (opened, *self._changes(), *records), True
+            elif self._engine_session.state_mark is not self._mark:
+                records, has_news = (*self._changes(), *records), True
+            if self._journal is not None and records:
+                later, self._later = self._later, ()
+                if self._journal.append(*later, *records):
+                    self._has_news |= has_news and not self._is_single
                     return
                 # On a full disk: the next record begins again with what this one should have written.
                 self._mark = None
                 if is_new:
                     self._journal.remove()
                     self._journal = None
+
+    def _changes(self) -> tuple[Record, ...]:
+        """Returns the record of the state if it has changed."""
+        mark = self._engine_session.state_mark
+        if mark is self._mark:
+            return ()
+        self._mark = mark
+        return (SessionChanged(state=self._engine_session.saved_state()),)
 
     def flush(self, *, is_whole: bool) -> None:
         """Waits until the records are stored, if they are in an object store; called before a client gets its response.
@@ -110,7 +117,7 @@ class SessionRecorder:
     def append_later(self, record: Record) -> None:
         """Records something of which the loss does no harm, without a write of its own."""
         with self._lock:
-            self._later.append(record)
+            self._later = (*self._later, record)
 
     def suspend(self) -> None:
         """Records nothing any more, and leaves the journal to another process."""
@@ -134,7 +141,7 @@ class StatementRecorder:
         # Guards the fields below.
         self._lock = threading.Lock()
         self._is_recorded = self._has_end = self._has_files = self._is_flushed = False
-        self._versions: dict[str, str] = {}
+        self._versions: Mapping[str, str] = _NO_VERSIONS
         self._files: list[SpoolFile] = []
 
     def adopt(self, *, has_end: bool) -> None:
@@ -154,15 +161,12 @@ class StatementRecorder:
             if self._is_recorded:
                 return
             self._is_recorded, self._has_end = True, outcome is not None
-            records: list[Record] = [] if outcome is None else [outcome]
-            if outcome is None and self._versions:
-                records.append(self._read())
-            if outcome is None:
-                recorded = recorded_statement(self._operation)
-            else:
-                recorded = recorded_ended_statement(self._operation, outcome.options)
-            self._session.append(recorded, *records)
-        if outcome is None and (outcome := self._outcome()) is not None:  # it ended meanwhile
+            if outcome is not None:
+                self._session.append(recorded_ended_statement(self._operation, outcome.options), outcome)
+                return
+            versions = (self._read(),) if self._versions else ()
+            self._session.append(recorded_statement(self._operation), *versions)
+        if (outcome := self._outcome()) is not None:  # it ended meanwhile
             self._append_end(outcome)
 
     def flush(self, *, is_whole: bool) -> None:
@@ -173,8 +177,10 @@ class StatementRecorder:
 
     def versions_read(self, versions: Mapping[str, str]) -> None:
         """Records the versions that the running statement reads, with or after the statement itself."""
+        if not versions:
+            return
         with self._lock:
-            self._versions |= versions
+            self._versions = {**self._versions, **versions}
             if self._is_recorded and not self._has_end:
                 self._session.append(self._read())
 

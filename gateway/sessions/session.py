@@ -23,7 +23,7 @@ from catalog.conditions import (
     TooManyStatements,
 )
 from catalog.errors import SqlError
-from catalog.store.commit_guard import guarded
+from catalog.store.commit_guard import run_guarded
 from engine.engine import EngineSession
 from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.runtime.dataframe import DataFramePlan
@@ -346,10 +346,9 @@ class Session:
         operation_id: uuid.UUID | None = None,
     ) -> Operation:
         recorder = self.recorder
-        if recorder is not None and operation_id is None:
-            operation_id = id_in_session(self.id)
         if recorder is not None:
-            run = partial(_run_guarded, recorder.store.lease.ensure_held, run)
+            operation_id = operation_id or id_in_session(self.id)
+            run = partial(run_guarded, recorder.store.lease.ensure_held, run)
         operation = Operation(
             self.identity,
             text,
@@ -414,13 +413,6 @@ class Session:
     def _drop(self, operation: Operation) -> None:
         self._owners.pop(operation.id, None)
         self._open.remove(operation, self.principal)
-
-
-def _run_guarded(
-    ensure_held: Callable[[], None], run: Callable[[StatementRequest], ResultStream], request: StatementRequest
-) -> ResultStream:
-    with guarded(ensure_held):
-        return run(request)
 
 
 def _refusal(error: SqlError) -> Callable[[StatementRequest], ResultStream]:

@@ -107,7 +107,7 @@ class Journal:
 
     def append(self, *records: Record) -> bool:
         """Appends records; returns False if they could not be written."""
-        lines = list(map(encode, records))
+        lines = [encode(record) for record in records]
         content = b"".join(lines)
         with self._lock:
             if self._is_removed:
@@ -117,7 +117,9 @@ class Journal:
             offset = self._file.size
             if not self._write(content):
                 return False
-            self._note_lines(zip(records, map(len, lines), strict=True), offset)
+            for record, line in zip(records, lines, strict=True):
+                self._note_line(record, offset, len(line))
+                offset += len(line)
             if not self._store.is_replicated:
                 return True
             results = [name for record in records for name in _files_of(record)]
@@ -139,31 +141,32 @@ class Journal:
     def adopt(self, lines: Iterable[tuple[Record, int]], size: int) -> None:
         """Counts what the file has already: these records, with the sizes of their lines."""
         with self._lock:
-            self._note_lines(lines, 0)
+            offset = 0
+            for record, length in lines:
+                self._note_line(record, offset, length)
+                offset += length
             # The limit may be lower than it was for the process that wrote them.
             self._store.budget.count(self._owner, size)
             self._file.size = size
             if self._store.is_replicated:
                 self._store.replicate(Replaced(self._file.path.name, self._file.path.read_text()))
 
-    def _note_lines(self, lines: Iterable[tuple[Record, int]], offset: int) -> None:
-        """Remembers where lines are that were written at `offset`."""
-        for record, size in lines:
-            span = offset, size
-            offset += size
-            match record:
-                case StatementRecorded():
-                    self._statements[record.id] = [span]
-                case VersionsRead() | StatementEnded():
-                    # A statement that is not there could not be recorded, on a disk that was full.
-                    self._statements.setdefault(record.id, []).append(span)
-                case StatementClosed():
-                    self._closed_bytes += size + _size_of(self._statements.pop(record.id, ()))
-                case SessionChanged():
-                    self._closed_bytes += _size_of(self._state)
-                    self._state = [span]
-                case SessionOpened():
-                    self._opened = self._opened or [span]
+    def _note_line(self, record: Record, offset: int, size: int) -> None:
+        """Remembers where the record's line was written."""
+        span = offset, size
+        match record:
+            case StatementRecorded():
+                self._statements[record.id] = [span]
+            case StatementEnded() | VersionsRead():
+                # A statement that is not there could not be recorded, on a disk that was full.
+                self._statements.setdefault(record.id, []).append(span)
+            case StatementClosed():
+                self._closed_bytes += size + _size_of(self._statements.pop(record.id, ()))
+            case SessionChanged():
+                self._closed_bytes += _size_of(self._state)
+                self._state = [span]
+            case SessionOpened():
+                self._opened = self._opened or [span]
 
     def _write(self, content: bytes) -> bool:
         try:
@@ -316,7 +319,7 @@ class StateStore:
                 shared.fill()
             shared = self._shared
             assert shared is not None
-        return bytes.fromhex(shared.key)
+        return shared.key
 
     def _shared_journal(self, key: str, *, is_current: bool) -> SharedJournal:
         def forget(empty: SharedJournal) -> None:

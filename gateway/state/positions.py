@@ -19,6 +19,7 @@ from gateway.results.sent_rows import DIGEST_BYTES, SentRows
 
 _SLOT = struct.Struct(f"<16sqqq{DIGEST_BYTES}s")
 _SENT = struct.Struct(f"<qqq{DIGEST_BYTES}s")
+_NO_SLOT = bytes(_SLOT.size)
 _ID_BYTES = 16
 _SLOTS = 1 << 16
 
@@ -44,16 +45,15 @@ class Positions:
     def store(self, operation_id: uuid.UUID, sent: SentRows) -> None:
         """Writes the position into the operation's slot of the mapped file; has no effect if all slots are taken."""
         slot = self._slots.get(operation_id)
-        values = sent.page_row, sent.next_row, sent.rows, sent.digest
         if slot is None:
             with self._lock:
                 slot = self._free.pop() if self._free else len(self._slots)
                 if slot >= _SLOTS:
                     return
                 self._slots[operation_id] = slot
-            _SLOT.pack_into(self._map, slot * _SLOT.size, operation_id.bytes, *values)
+            _SLOT.pack_into(self._map, slot * _SLOT.size, operation_id.bytes, *sent)
         else:
-            _SENT.pack_into(self._map, slot * _SLOT.size + _ID_BYTES, *values)
+            _SENT.pack_into(self._map, slot * _SLOT.size + _ID_BYTES, *sent)
 
     def restore(self, operation_id: uuid.UUID, sent: SentRows) -> None:
         """Stores the position of a restored statement."""
@@ -61,10 +61,12 @@ class Positions:
 
     def forget(self, operation_id: uuid.UUID) -> None:
         """Clears and frees the operation's slot, if it has one."""
+        if operation_id not in self._slots:
+            return
         with self._lock:
             slot = self._slots.pop(operation_id, None)
             if slot is not None:
-                self._map[slot * _SLOT.size : (slot + 1) * _SLOT.size] = bytes(_SLOT.size)
+                self._map[slot * _SLOT.size : (slot + 1) * _SLOT.size] = _NO_SLOT
                 self._free.append(slot)
 
     def close(self) -> None:

@@ -23,28 +23,36 @@ def saved_result(
     """Returns the record of `batches` with `num_bytes`, and the files that were written for it; raises the spool's
     errors.
     """
-    inline, stored, files = tuple[bytes, ...](), [], []
+    inline, stored, files = tuple[bytes, ...](), tuple[SavedBatch, ...](), list[SpoolFile]()
     in_memory = [batch for batch in batches if not isinstance(batch, StoredBatch)]
-    if len(in_memory) == len(batches) and num_bytes <= _INLINE_BYTES_MAX:
-        inline = tuple(bytes(batch.serialize()) for batch in in_memory)
+    if num_bytes <= _INLINE_BYTES_MAX and len(in_memory) == len(batches):
+        inline = tuple([bytes(batch.serialize()) for batch in in_memory])
     else:
-        writer = spool.writer(stream.schema, owner) if in_memory else None
-        files = [writer.file] if writer is not None else []
-        for batch in batches:
-            if not isinstance(batch, StoredBatch):
-                assert writer is not None
-                batch = writer.add(batch)
-            stored.append(_saved(batch))
+        stored, files = _in_files(stream, batches, spool, owner)
     result = SavedResult(
         schema=bytes(stream.schema.serialize()),
         has_rows=stream.has_rows,
         inline=inline,
-        batches=tuple(stored),
+        batches=stored,
         row_counts=None if stream.row_counts is None else asdict(stream.row_counts),
         time_zone=stream.time_zone,
         is_from_cache=is_from_cache,
     )
     return result, files
+
+
+def _in_files(
+    stream: ResultStream, batches: list[AnyBatch], spool: Spool, owner: str
+) -> tuple[tuple[SavedBatch, ...], list[SpoolFile]]:
+    has_rows_in_memory = not all(isinstance(batch, StoredBatch) for batch in batches)
+    writer = spool.writer(stream.schema, owner) if has_rows_in_memory else None
+    stored = []
+    for batch in batches:
+        if not isinstance(batch, StoredBatch):
+            assert writer is not None
+            batch = writer.add(batch)
+        stored.append(_saved(batch))
+    return tuple(stored), [] if writer is None else [writer.file]
 
 
 def restored_stream(saved: SavedResult, files: Mapping[str, SpoolFile]) -> ResultStream:

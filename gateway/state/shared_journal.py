@@ -46,6 +46,8 @@ class SharedJournal:
         is_current: bool,
     ) -> None:
         """`is_current`: further sessions may begin here."""
+        # The first bytes of its sessions' ids.
+        self.key = bytes.fromhex(file.path.name)
         self._file = file
         self._budget = budget
         self._note_failure = note_failure
@@ -58,11 +60,6 @@ class SharedJournal:
         self._live_bytes = 0
         self._is_current = is_current
         self._is_removed = False
-
-    @property
-    def key(self) -> str:
-        """Returns the first bytes of its sessions' ids."""
-        return self._file.path.name
 
     @property
     def size(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from catalog.changes import CreateSchema, apply
 from catalog.conditions import StateLost
 from catalog.entries import SchemaEntry
 from catalog.names import SchemaName
-from catalog.store.commit_guard import guarded
+from catalog.store.commit_guard import run_guarded
 from catalog.store.file_store import FileStore
 from catalog.store.files import LocalFiles
 from engine.storage.confirmed_put import StorageRetries, put_confirmed
@@ -21,13 +22,18 @@ def refuse() -> None:
     raise StateLost()
 
 
+def allow() -> None:
+    pass
+
+
 def test_no_version_is_put_after_the_sessions_were_lost(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path))
-    with guarded(refuse), pytest.raises(StateLost):
-        put_confirmed(storage, "a", b"1", lambda _: True, StorageRetries())
+    with pytest.raises(StateLost):
+        run_guarded(
+            refuse, lambda content: put_confirmed(storage, "a", content, lambda _: True, StorageRetries()), b"1"
+        )
     assert not (tmp_path / "a").exists()
-    with guarded(lambda: None):
-        assert put_confirmed(storage, "a", b"1", lambda _: False, StorageRetries())
+    assert run_guarded(allow, lambda one: put_confirmed(storage, "a", one, lambda _: False, StorageRetries()), b"1")
     assert (tmp_path / "a").read_bytes() == b"1"
 
 
@@ -36,9 +42,8 @@ def test_no_catalog_change_is_committed_after_the_sessions_were_lost(tmp_path: P
     base = store.load()
     name = SchemaName("spark_catalog", "shop")
     new = apply(base, CreateSchema(SchemaEntry(name=name)))
-    with guarded(refuse), pytest.raises(StateLost):
-        store.swap(base, new)
+    with pytest.raises(StateLost):
+        run_guarded(refuse, partial(store.swap, base), new)
     assert FileStore(LocalFiles(str(tmp_path / "catalog"))).load() == base
-    with guarded(lambda: None):
-        assert store.swap(base, new)
+    assert run_guarded(allow, partial(store.swap, base), new)
     assert FileStore(LocalFiles(str(tmp_path / "catalog"))).load() == new
