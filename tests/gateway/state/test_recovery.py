@@ -316,7 +316,7 @@ def test_session_whose_client_closes_no_statement_goes_on(disk: Path, engine: Ar
     ],
     ids=["of a session", "of a user"],
 )
-def test_restored_statements_of_the_api_give_way_to_new_ones(disk: Path, engine: ArrowEngine, limits: Limits) -> None:
+def test_oldest_restored_statement_is_evicted_at_the_limit(disk: Path, engine: ArrowEngine, limits: Limits) -> None:
     """Rows that an HTTP client read by their numbers have no recorded position. The oldest statement is evicted, and
     then those that were read since.
     """
