@@ -57,7 +57,7 @@ RULES = (
     ),
     ("dynamicFilePruning", "Files are pruned by the keys of a broadcast side of a join."),
     ("singleTaskExecution", "A query that reads a few megabytes runs in one task."),
-    ("staticPlans", "Small queries run without adaptive execution."),
+    ("staticPlans", "Small queries run without adaptive execution, and their exchanges have few partitions."),
     ("interpretedPlans", "Plans with more than 4,000 expressions over few bytes run without generated code."),
     ("planCache", "Plans of repeated statements are cached."),
     ("columnCache", "Decoded columns of local data files are cached."),
@@ -201,7 +201,7 @@ _ROWS = (
     ),
     Setting(
         key="spark.sql.shuffle.partitions",
-        doc="Partitions of a join or an aggregation before they are coalesced. Unset: 32, or 1 for a small query.",
+        doc="Partitions of a join or an aggregation before they are coalesced. Unset: 32, or 1 to 4 for a small query.",
         check=_PARTITIONS,
         expected=_PARTITIONS.expected,
     ),
