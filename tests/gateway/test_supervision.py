@@ -74,6 +74,7 @@ from tests.gateway.arrow_engine import ArrowEngine
 kind, moment, lake = {"http": HttpServer, "thrift": ThriftServer}[sys.argv[1]], sys.argv[2], sys.argv[3]
 
 def break_port():
+    gc.unfreeze()  # what the start created is in no list otherwise
     for found in [found for found in gc.get_objects() if isinstance(found, kind)]:
         found.listener.shutdown(socket.SHUT_RDWR)
 
