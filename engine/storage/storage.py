@@ -26,7 +26,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, cast
 
 from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
@@ -83,10 +83,12 @@ class FileStatus:
     name: str
     # In bytes.
     size: int
-    # Milliseconds since the epoch; some storages report whole seconds for one file and fractions in a listing.
+    # Milliseconds since the epoch.
     modified_ms: int
     # An object store's identifier of the content; empty if it has none.
     etag: str = ""
+    # False for storages that may report whole seconds for one file, and fractions in a listing.
+    has_exact_time: bool = False
 
     def may_be(self, other: FileStatus | None) -> bool:
         """Returns whether both can describe the same file in the same state."""
@@ -95,7 +97,8 @@ class FileStatus:
         if self.etag and other.etag and self.etag != other.etag:
             return False
         times = (self.modified_ms, other.modified_ms)
-        if any(time % 1000 == 0 for time in times):
+        is_exact = self.has_exact_time and other.has_exact_time
+        if not is_exact and any(time % 1000 == 0 for time in times):
             return times[0] // 1000 == times[1] // 1000
         return times[0] == times[1]
 
@@ -282,7 +285,7 @@ class LocalStorage(Storage):
                 status = os.stat(f"{folder}/{name}")
             except FileNotFoundError:  # removed by a cleanup since the listing
                 continue
-            result.append(FileStatus(name, status.st_size, status.st_mtime_ns // 1_000_000))
+            result.append(_local_status(name, status))
         return result
 
     def list_folder(self, directory: str) -> FolderListing:
@@ -297,8 +300,8 @@ class LocalStorage(Storage):
                             continue
                         found = entry.stat(follow_symlinks=False)
                         kind = folders if entry.is_dir(follow_symlinks=False) else files
-                        size = 0 if kind is folders else found.st_size
-                        kind.append(FileStatus(entry.name, size, found.st_mtime_ns // 1_000_000))
+                        status = _local_status(entry.name, found)
+                        kind.append(replace(status, size=0) if kind is folders else status)
         except (FileNotFoundError, NotADirectoryError):
             return FolderListing((), ())
         return FolderListing(tuple(files), tuple(folders))
@@ -308,8 +311,7 @@ class LocalStorage(Storage):
         return True
 
     def stat(self, name: str) -> FileStatus:
-        status = os.stat(self._real(name))
-        return FileStatus(os.path.basename(name), status.st_size, status.st_mtime_ns // 1_000_000)
+        return _local_status(os.path.basename(name), os.stat(self._real(name)))
 
     def exists(self, name: str) -> bool:
         return os.path.exists(self._real(name))
@@ -606,6 +608,10 @@ def open_storage(
     if "://" in path:
         return FsspecStorage(path, options_for(path) if options is None else options, allowed_roots)
     return LocalStorage(path, allowed_roots)
+
+
+def _local_status(name: str, found: os.stat_result) -> FileStatus:
+    return FileStatus(name, found.st_size, found.st_mtime_ns // 1_000_000, has_exact_time=True)
 
 
 def _status(entry: Mapping[str, Any]) -> FileStatus:

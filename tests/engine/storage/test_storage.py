@@ -155,6 +155,14 @@ def test_a_file_is_known_again_by_storages_that_tell_whole_seconds(other: FileSt
     assert other is None or other.may_be(status) is expected
 
 
+@pytest.mark.parametrize(("milliseconds", "expected"), [(0, True), (1, False), (999, False)])
+def test_exact_times_that_are_whole_seconds_are_compared_exactly(milliseconds: int, expected: bool) -> None:
+    second, other = (
+        FileStatus("x", 3, MOMENT_MS // 1000 * 1000 + offset, has_exact_time=True) for offset in (0, milliseconds)
+    )
+    assert second.may_be(other) is other.may_be(second) is expected
+
+
 def test_a_deleted_tree_is_gone_and_may_be_deleted_again(storage: Storage) -> None:
     for name in ("_delta_log/0.json", "a=1/part.parquet"):
         storage.write(name, b"x")

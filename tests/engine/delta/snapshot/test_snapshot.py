@@ -433,6 +433,22 @@ def test_local_tables(tmp_path: Path, folder: str, form: str) -> None:
     assert snapshot.table_root == str(tmp_path / folder)
 
 
+@pytest.mark.parametrize("milliseconds", [1, 999])
+def test_recreated_table_whose_commit_has_the_same_size_and_second(tmp_path: Path, milliseconds: int) -> None:
+    """A local file's time is exact, also if it happens to be a whole second."""
+    for column, time_ms in (("one", 1_700_000_000_000), ("two", 1_700_000_000_000 + milliseconds)):
+        log = LogBuilder()
+        log.commit(PROTOCOL, replace(METADATA, name=column))
+        on_disk(log, tmp_path / column)
+        commit = tmp_path / column / LOG_DIR / commit_name(0)
+        os.utime(commit, ns=(time_ms * 1_000_000, time_ms * 1_000_000))
+    (tmp_path / "one").rename(tmp_path / "table")
+    before = load_snapshot(str(tmp_path / "table"))
+    (tmp_path / "table").rename(tmp_path / "dropped")
+    (tmp_path / "two").rename(tmp_path / "table")
+    assert before.advance().metadata.name == "two"
+
+
 def test_tables_on_fsspec() -> None:
     log, _ = four_versions()
     log.checkpoint(1, state_at(1))
