@@ -91,7 +91,7 @@ def test_small_queries_exchange_nothing(small: LakeSession, text: str, exchanges
 
 
 def test_exchanges_of_a_static_plan_have_few_partitions(small: LakeSession) -> None:
-    """It reads more than one task does, and nothing coalesces its partitions while it runs."""
+    """Reads more bytes than one task does; without adaptive execution, nothing coalesces the partitions."""
     run(small, "CREATE TABLE larger AS SELECT id % 11 AS k, sin(id) AS x, cos(id) AS y FROM range(600000)")
     text = "SELECT k, sum(x), sum(y) FROM larger GROUP BY k"
     assert re.search(r"hashpartitioning\(k#\d+L, 2\)", _plan(small, text))
